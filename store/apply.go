@@ -21,15 +21,14 @@ const (
 		join runs r on r.group_id = $1 and r.run_id = c.run_id
 		where c.group_id = $1 and c.run_id = $2 and c.chunk_no = $3 for update`
 
-	// By when the chat had said what a chunk takes in: the end of its window, or, of a window
-	// without an end, its newest message.
+	// The time by which the chat had said what a chunk takes in: the end of its window or, for a window without an end,
+	// the time of its newest message.
 	saidBy = `case when r.stats @> '{"open_ended": true}' then (select max(m.sent_at) from messages m
 			where m.group_id = $1 and m.message_id = any (c.message_ids)) else r.window_until end`
 
-	// What was shown waits for the impression job next, where people and things
-	// are followed. A message that is consumed once more is not used once more.
-	// Sessions that left something new ($6) are new to dreams again; they are locked before
-	// messages, as by who brings some.
+	// Shown messages are queued for the impression job, if people and things are observed. A message that is consumed
+	// again is not queued again. Sessions with new memories ($6) are new to dreams again. They are locked before
+	// messages, as by the import of messages.
 	consumeQuery = `with given as (
 			select session_id from sessions where group_id = $1 and dreamt_until is not null and session_id = any (array(
 				select session_id from messages where group_id = $1 and message_id = any ($6::text[]) and session_id <> ''))
@@ -61,23 +60,27 @@ const (
 	statsQuery       = `update runs set stats = $3::jsonb where group_id = $1 and run_id = $2`
 )
 
-// Apply writes what one chunk decided, in one transaction whose number of
-// statements does not depend on the plan's size: versions, change log, evidence,
-// decisions, outcomes of messages, what is held, the chunk's status and the run's
-// stats. Memories that were to be judged again, and are by it, no longer are; what rests on memories that it
-// changes is. Where people and things are followed, the messages that were shown wait
-// for the impression job from here on. A plan of a session takes its messages out
-// of what waits for extraction, and leaves their outcomes, which are evolve's,
-// alone. The sessions that changes rest on are new to dreams again. A plan of a dream takes in memory
-// versions, and covers sessions. Where the run ends with the chunk, it ends as by
-// [Store.FinishRun], and the lease may be given back. It returns the changes, support not among them.
+// Apply writes the plan of one chunk in one transaction. The number of statements does not depend on the plan's size.
+// It writes versions, the change log, evidence, decisions, the outcomes of messages, held steps, the status of the
+// chunk and the stats of the run.
 //
-// Nothing is written and the error is reverie.ErrLeaseLost when another holder
-// took the lease; reverie.ErrConflict when a head has moved, a statement's twin
-// is active, a message is no longer pending or waiting, a memory version no longer
-// new, or what a version rests on was deleted; reverie.ErrInvalid when the plan
-// contradicts itself; reverie.ErrNotFound when a version rests on a memory that the
-// group does not have. A chunk that has been applied already returns its changes.
+// Memories that the plan has judged need no judging any more. Memories made of those that it changes are queued for
+// judging. The shown messages are queued for the impression job, if people and things are observed. A plan of a session
+// removes its messages from the extraction queue. It does not change their outcomes, which belong to evolve. The
+// sessions of the changed memories are new to dreams again. A plan of a dream takes in memory versions and covers
+// sessions. With the last chunk the run ends as by [Store.FinishRun], and the lease may be released. Apply returns the
+// changes without support.
+//
+// After an error nothing is written:
+//
+//   - reverie.ErrLeaseLost: another holder has the lease.
+//   - reverie.ErrConflict: a head has changed, another active memory has a statement, a
+//     message is no longer pending, a memory version is no longer new, or a source was
+//     deleted.
+//   - reverie.ErrInvalid: the plan contradicts itself.
+//   - reverie.ErrNotFound: the group does not have a source.
+//
+// For a chunk that was applied before, it returns the changes of that time.
 func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Plan) ([]reverie.Change, error) {
 	what := fmt.Sprintf("apply chunk %d of run %s to group %q", plan.ChunkNo, plan.RunID, plan.GroupID)
 	if err := checkLease(lease, plan.GroupID); err != nil {
@@ -113,7 +116,7 @@ func (s *Store) Apply(ctx context.Context, lease reverie.Lease, plan reverie.Pla
 	return list, err
 }
 
-// checkPlan refuses what no plan may be, before anything is locked.
+// checkPlan refuses an invalid plan before anything is locked.
 func checkPlan(plan reverie.Plan) error {
 	if plan.HeldAll && (len(plan.Steps) > 0 || len(plan.Held) == 0) {
 		return fmt.Errorf("a plan held whole has held steps and no others: %w", reverie.ErrInvalid)
@@ -187,13 +190,12 @@ func (s *Store) applyPlan(ctx context.Context, t *pg.Tx, plan reverie.Plan) ([]r
 	return list, finishChunk(ctx, t, plan)
 }
 
-// consume gives each message its outcome, exactly once: one that is no longer
-// pending fails the whole plan.
+// consume sets the outcome of each message exactly once. A message that is no longer pending fails the whole plan.
 func consume(ctx context.Context, t *pg.Tx, plan reverie.Plan) {
 	if len(plan.Outcomes) == 0 {
 		return
 	}
-	ids := slices.Sorted(maps.Keys(plan.Outcomes)) // one order of locks for everybody
+	ids := slices.Sorted(maps.Keys(plan.Outcomes)) // all writers lock in this order
 	var outcomes []string
 	for _, id := range ids {
 		outcomes = append(outcomes, string(plan.Outcomes[id]))
@@ -222,33 +224,32 @@ func finishChunk(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 		status = reverie.ChunkHeld
 	}
 	err := t.Exec(ctx, finishChunkQuery, plan.GroupID, plan.RunID, plan.ChunkNo, status, refusalsJSON(plan.Refusals))
-	if err != nil || plan.End != nil { // the run's end has its stats
+	if err != nil || plan.End != nil { // the end of the run writes the stats
 		return err
 	}
 	return t.Exec(ctx, statsQuery, plan.GroupID, plan.RunID, pg.AsJSON(plan.Stats))
 }
 
-// batch is the steps of one chunk on their way into the memories.
+// batch is the steps of one chunk that are being written.
 type batch struct {
 	groupID string
 	runID   string
 	chunkNo int
-	kind    reverie.Kind // of what it creates; updates keep theirs
-	at      time.Time    // later than what is written: see moment
-	saidBy  *time.Time   // by when the chat had said it, evidence or not; nil: it is said as it is written
+	kind    reverie.Kind // of created memories; updates keep theirs
+	at      time.Time    // later than all earlier changes: see NextTimestamp
+	saidBy  *time.Time   // latest chat time of the chunk; nil: the chat time is the time of writing
 	steps   []reverie.Step
-	heads   map[string]reverie.Memory // by lineage, locked
+	heads   map[string]reverie.Memory // locked heads, by lineage
 }
 
 const (
-	// A lineage has one version at most that is active, held or archived.
+	// A lineage has at most one version that is active, held or archived.
 	lockHeadsQuery = `select ` + MemoryColumns + ` from memories
 		where group_id = $1 and lineage_id = any ($2::uuid[]) and status in ('active', 'held', 'archived')
 			order by lineage_id, version for update`
 
-	// One statement ends superseded, deleted and archived versions and strengthens
-	// supported ones; it comes before the new versions, since a lineage has one
-	// active head. A held or archived one has ended before.
+	// One statement ends superseded, deleted and archived versions and strengthens supported ones. It comes before the
+	// new versions, since a lineage has one active head. A held or archived head has ended before.
 	moveHeadsQuery = `with u as (
 			select u.*, becomes <> '' as ends
 			from unnest($4::uuid[], $5::text[], $6::float8[], $7::timestamptz[], $8::timestamptz[])
@@ -266,8 +267,7 @@ const (
 		from u
 		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'held', 'archived')`
 
-	// Up to when strength has been lowered is the lineage's: late evidence may leave
-	// its last support before that.
+	// The lineage keeps the time of its last decay, because late evidence may have an earlier time of support.
 	insertVersionsQuery = `insert into memories (group_id, run_id, updated_at, status, memory_id, lineage_id, parent_id,
 		kind, session_id,
 			statement, version, tags, strength, weight, content_hash, change_summary, embedding_model, created_at,
@@ -284,7 +284,7 @@ const (
 				weight, content_hash, summary, model, created_at, supported_at, said_at, type, due_on)`
 )
 
-// checkSteps refuses steps that no plan may hold, before anything is locked.
+// checkSteps refuses invalid steps before anything is locked.
 func checkSteps(steps []reverie.Step) error {
 	seen := map[string]bool{}
 	for i, st := range steps {
@@ -325,10 +325,9 @@ func checkSteps(steps []reverie.Step) error {
 	return nil
 }
 
-// writeSteps applies steps whose heads have not moved: old versions end, new
-// ones begin, supported ones are strengthened, each with its evidence, new ones with
-// the memories that they rest on, and all but support goes to the change log. A head
-// that has moved is reverie.ErrConflict, and nothing is written.
+// writeSteps applies steps to heads that have not changed. It ends old versions, writes new ones with their evidence
+// and sources, and strengthens supported ones. All but support goes to the change log. If a head has changed, it
+// returns reverie.ErrConflict and writes nothing.
 func (s *Store) writeSteps(ctx context.Context, t *pg.Tx, b *batch, heads *pg.Asked) ([]reverie.Change, error) {
 	if len(b.steps) == 0 {
 		return nil, nil
@@ -339,7 +338,7 @@ func (s *Store) writeSteps(ctx context.Context, t *pg.Tx, b *batch, heads *pg.As
 	if err := b.unmoved(); err != nil {
 		return nil, err
 	}
-	for _, head := range b.heads { // a person may have changed one while it was waited for
+	for _, head := range b.heads { // a person may have changed a head before the lock
 		b.at = after(b.at, &head.UpdatedAt)
 	}
 	if err := b.moveHeads(ctx, t); err != nil {
@@ -358,7 +357,7 @@ func (s *Store) writeSteps(ctx context.Context, t *pg.Tx, b *batch, heads *pg.As
 	return list, InsertChanges(ctx, t, b.groupID, &b.runID, b.chunkNo, b.at, list)
 }
 
-// lockHeads asks for the heads that the steps are of, locked.
+// lockHeads queues the query that locks and reads the heads of the steps.
 func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) *pg.Asked {
 	var lineages []string
 	for _, st := range b.steps {
@@ -379,7 +378,7 @@ func (b *batch) lockHeads(ctx context.Context, t *pg.Tx) *pg.Asked {
 	})
 }
 
-// unmoved refuses steps whose heads have moved.
+// unmoved refuses steps whose heads have changed.
 func (b *batch) unmoved() error {
 	for _, st := range b.steps {
 		if st.Action == reverie.ActionCreate {
@@ -402,11 +401,11 @@ func (b *batch) unmoved() error {
 	return nil
 }
 
-// becomes is what a step makes of the version that it ends.
+// becomes is the new status of the version that a step ends.
 var becomes = map[reverie.Action]reverie.Status{reverie.ActionUpdate: reverie.StatusSuperseded,
 	reverie.ActionDelete: reverie.StatusDeprecated, reverie.ActionArchive: reverie.StatusArchived}
 
-// moveHeads ends or strengthens heads, which are locked.
+// moveHeads ends or strengthens the locked heads.
 func (b *batch) moveHeads(ctx context.Context, t *pg.Tx) error {
 	var rows pg.Columns
 	for _, st := range b.steps {
@@ -440,9 +439,8 @@ func (s *Store) insertVersions(ctx context.Context, t *pg.Tx, b *batch) error {
 	return rows.Exec(ctx, t, insertVersionsQuery, b.groupID, b.runID, b.at, vectors)
 }
 
-// version is the memory that a create or update step makes. An update inherits
-// what belongs to the lineage: its birth, kind, session and weight, and its tags
-// unless the step names others.
+// version returns the memory that a create or an update writes. An update inherits the creation time, kind, session and
+// weight of the lineage, and its tags unless the step has its own.
 func (b *batch) version(st reverie.Step) reverie.Memory {
 	m := reverie.Memory{ID: st.MemoryID, LineageID: st.LineageID, Kind: b.kind, SessionID: st.SessionID,
 		Statement: st.Statement, Version: 1,
@@ -473,9 +471,9 @@ func (b *batch) version(st reverie.Step) reverie.Memory {
 	return m
 }
 
-// saidAt is when the chat said what a step writes: its newest evidence, or the end of what
-// the chunk takes in. It is never later than it is written, nor earlier than what its lineage
-// said before, so that a lineage has one version at most at any instant of the chat.
+// saidAt returns the chat time of a version: that of its newest evidence, or the latest chat time of the chunk. It is
+// neither later than the time of writing, nor earlier than the lineage's version before. So a lineage has at most one
+// version at any chat time.
 func (b *batch) saidAt(st reverie.Step) time.Time {
 	at := b.at
 	if b.saidBy != nil {
@@ -492,7 +490,7 @@ func (b *batch) saidAt(st reverie.Step) time.Time {
 	return at
 }
 
-// Evidenced names the version that a step's evidence belongs to.
+// Evidenced returns the version that a step's evidence belongs to.
 func Evidenced(st reverie.Step) string {
 	if st.MemoryID != "" && (st.Action == reverie.ActionCreate || st.Action == reverie.ActionUpdate) {
 		return st.MemoryID

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// againBecause is why a row q of rejudgements waits, with what the change said that
-	// it waits for: as far as it is not erased.
+	// AgainBecause is the reason of a row q of rejudgements, with the statements of the change that caused it, unless
+	// those are erased.
 	AgainBecause = `(q.reason || coalesce((select ': “' || left(c.old_statement, 100) || case
 		when char_length(c.old_statement) > 100 then '…' else '' end || '”'
 			|| case when c.new_statement = '' then '' else ' -> “' || left(c.new_statement, 100) || case
@@ -22,8 +22,8 @@ const (
 		from memory_change_log c where c.group_id = $1 and c.change_id = q.change_id
 			and '` + text.Erased + `' not in (c.old_statement, c.new_statement)), ''))`
 
-	// Those of which a change that is put back is why they wait need not be judged for it
-	// any more. It says since when there may be another reason: see stillQuery.
+	// Delete the rows of rejudgements that a change has caused which is now undone. It returns the time from which
+	// another change may be a reason: see stillQuery.
 	calmQuery = `with q as (delete from rejudgements q using memory_change_log c, memories o, memories h
 		where q.group_id = $1 and q.run_id is null and c.group_id = $1 and c.change_id = q.change_id
 			and o.group_id = $1 and o.memory_id = c.old_id
@@ -35,23 +35,22 @@ const (
 		kept as (` + KeptJudgements + `$3::timestamptz from q)
 		select lineage_id, since from q`
 
-	// The causes that change c is: versions o that their lineages do not say any more.
+	// The causes of a change c: versions o whose statement their lineages no longer have.
 	causesWhere = `join memories o on o.group_id = $1 and o.memory_id = c.old_id
 		left join memories n on n.group_id = $1 and n.lineage_id = o.lineage_id and n.status = 'active'
 		where o.content_hash is distinct from n.content_hash and o.kind <> 'team'`
 )
 
-// befallen says what befell the cause c. Reasons are ours, and hold no word of anybody's:
-// see [reverie.JudgeReasonChinese].
+// befallen says what happened to the cause c. The reasons are fixed texts without words of users: see
+// [reverie.JudgeReasonChinese].
 const befallen = `case c.action when 'delete' then '` + reverie.WasDeleted + `' when 'undo'
 	then '` + reverie.WasUndone + `' else '` + reverie.WasUpdated + `' end`
 
-// What rests on what has changed: by its sources, where those say otherwise now; or,
-// of changes marked so, by a message that bears out both. What a version rests on
-// counts as long as its lineage says the same. A summary is written anew with each
-// extraction or dream: that another one is there is no news, and nobody judges one.
-// What waits already keeps its first reason; what was held for an erasure, and came
-// back, has to be known as that. Each step goes by key, as in sourcesQuery.
+// Queue the memories that depend on a change. Their source has another statement now, or, for changes marked shared, a
+// message is evidence of both. The sources of a version count as long as its lineage has the same statement. Summaries
+// are left out on both sides: they are rewritten by each extraction or dream, and nobody judges them. A queued memory
+// keeps its first reason. A memory that was held for an erasure keeps that mark when it is active again. Each step uses
+// index probes, as in sourcesQuery.
 var cascadeQuery = `with causes as materialized (
 		select u.no, c.change_id, c.action, c.run_id, c.created_at, o.memory_id, o.lineage_id, n.content_hash as says,
 			u.shared and o.kind <> 'dream' as shared
@@ -72,9 +71,8 @@ var cascadeQuery = `with causes as materialized (
 	where q.run_id is not null and not q.held returning 1)
 	select from queued`
 
-// Of memories that waited for what was put back: whichever change has come since that
-// still has them judged, the first of them. It goes by the rules of cascadeQuery, and reads
-// what the plans of those changes wrote, and judged, from what they left.
+// For memories that were queued by an undone change: queue them by the first later change that also is a reason. The
+// rules are those of cascadeQuery. What the plans of those changes wrote and judged is read from the tables.
 var stillQuery = `with calm as (select * from unnest($3::uuid[], $4::timestamptz[]) as u (lineage_id, since)),
 	causes as materialized (
 		select row_number() over (order by c.created_at, c.change_id) as no, c.change_id, c.action, c.run_id, c.created_at,
@@ -101,8 +99,8 @@ var stillQuery = `with calm as (select * from unnest($3::uuid[], $4::timestamptz
 	on conflict (group_id, lineage_id) do nothing returning 1)
 	select from queued`
 
-// resting begins what rests on the causes c; it goes on with which of the other evidence f
-// by the same messages counts.
+// resting begins the query for memories that depend on causes c. The caller appends the condition on evidence f of the
+// same messages.
 var resting = `resting as (
 		select 1 as rank, c.no, c.change_id, h.lineage_id, h.memory_id,
 			'` + reverie.RestsOnMemory + `' || ` + befallen + ` as reason
@@ -123,13 +121,12 @@ var resting = `resting as (
 		cross join lateral (select f.memory_id from memory_evidence f where f.group_id = $1 and f.message_id = e.message_id
 			and f.action <> 'delete' and f.withdrawn_at is null`
 
-// summaryOf is true of the memory that is a session's summary, or a narrative.
+// summaryOf is true of a memory that is the summary of a session, or a narrative.
 func summaryOf(m string) string {
 	return `(` + m + `.kind in ('session', 'dream') and ` + m + `.tags @> array['` + reverie.TagSummary + `'])`
 }
 
-// saidStill is the active head of the version's lineage, where it says what the version
-// does, and is to be judged.
+// saidStill returns the active head of a version's lineage if it has the same statement and can be judged.
 func saidStill(version string) string {
 	return `select h.lineage_id, h.memory_id from memories v join memories h on h.group_id = $1
 		and h.lineage_id = v.lineage_id
@@ -137,14 +134,14 @@ func saidStill(version string) string {
 			and h.content_hash = v.content_hash and not ` + summaryOf("h") + ` offset 0`
 }
 
-// Cascade has the next run of evolve judge again what rests on memories that have
-// changed, and returns how many that are. The changes stand in the change log already,
-// and so do the versions that they made. The steps are those of the plan that made them,
-// if one did: a lineage that they write or support is not judged for a message that it
-// shares with another one; and what was itself judged again has others judged only that
-// rest on it by their sources, so that two memories never call each other up in turn.
-// Taking back, too, reaches what rests on the memory, and what waited for a change that is
-// put back by it, or by a person who restores it, waits no longer, unless for another one.
+// Cascade queues memories that depend on changed ones, for the next run of evolve to judge again, and returns their
+// number. The changes and their versions must be written already. The steps are those of the plan that made the
+// changes, if any.
+//
+// A lineage that the steps write or support is not queued for a message that it shares with a changed memory. A change
+// that itself comes from judging only queues memories made of the changed one. So two memories never queue each other
+// in turn. An undo also queues dependent memories. An undo or a restore removes memories that were queued by the change
+// it reverts, unless another change is a reason.
 func Cascade(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.Change, steps []reverie.Step,
 	at time.Time) (int, error) {
 	judged, written := map[string]bool{}, pq.StringArray{}
@@ -173,8 +170,7 @@ func Cascade(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.Ch
 	return causes.ExecRows(ctx, t, cascadeQuery, groupID, written, at)
 }
 
-// calm lets what waits for a change that is put back wait no longer, or for the next reason
-// that there is.
+// calm removes memories from the queue that a reverted change has queued, or queues them by the next reason.
 func calm(ctx context.Context, t *pg.Tx, groupID string, back pq.StringArray, at time.Time) error {
 	var rows []struct {
 		LineageID string    `db:"lineage_id"`
@@ -192,8 +188,8 @@ func calm(ctx context.Context, t *pg.Tx, groupID string, back pq.StringArray, at
 }
 
 const (
-	// keptJudgements keeps what rows q of rejudgements were until they are written anew, or
-	// deleted. It goes on with the instant, and what they are read from.
+	// KeptJudgements begins an insert that stores rows q of rejudgements before they are changed or deleted. The caller
+	// appends the time and the source of the rows.
 	KeptJudgements = `insert into past_rejudgements (group_id, lineage_id, memory_id, reason, created_at, change_id,
 		run_id, held, valid_until)
 		select q.group_id, q.lineage_id, q.memory_id, q.reason, q.created_at, q.change_id, q.run_id, q.held, `
@@ -214,8 +210,7 @@ const (
 		from unnest($3::uuid[], $4::bool[]) as u (lineage_id, held)
 		where q.group_id = $1 and q.lineage_id = u.lineage_id and q.run_id is null`
 
-	// What the runs judged that are taken back waits anew.
-	// What they said may be erased by now: then nothing of it is left to judge.
+	// What undone runs have judged must be judged again, unless its text is erased by now.
 	JudgeAnewQuery = `with kept as (` + KeptJudgements + `$4::timestamptz from rejudgements q where group_id = $1
 		and run_id = any ($2::uuid[]))
 		update rejudgements q set run_id = null where group_id = $1 and run_id = any ($2::uuid[])
@@ -223,14 +218,13 @@ const (
 				and m.statement <> '` + text.Erased + `' and (m.run_id is null or m.run_id <> all ($2::uuid[])))
 			and lineage_id <> all ($3::uuid[])`
 
-	// What a person has decided nobody judges again.
+	// A person's decision on a memory removes it from the queue.
 	decidedByPersonQuery = `with q as (delete from rejudgements where group_id = $1 and lineage_id = $2 returning *),
 		kept as (` + KeptJudgements + `$3::timestamptz from q) select 1`
 )
 
-// QueueJudgements has the next run of evolve judge memories again, by their lineages,
-// and returns how many that are: those whose head is active, or held until then. The
-// reason is shown to the model, and to whoever asks about the memory.
+// QueueJudgements queues memories, by lineage, for the next run of evolve to judge again. It returns the number of
+// those with an active or held head. The reason is shown to the model, and to users who ask about the memory.
 func QueueJudgements(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string, reason string,
 	at time.Time) (int, error) {
 	return t.ExecRows(ctx, queueJudgementsQuery, groupID, pq.StringArray(lineageIDs), reason, at)
@@ -240,8 +234,7 @@ const judgeAgainQuery = `select m.memory_id, ` + AgainBecause + ` as judge_again
 	from memories m join rejudgements q on q.group_id = $1 and q.lineage_id = m.lineage_id and q.run_id is null
 	where m.group_id = $1 and m.memory_id = any ($2::uuid[]) and m.status in ('active', 'held')`
 
-// JudgeAgain says which of some memories of a group the next run of evolve judges again,
-// and why, by their ids.
+// JudgeAgain returns which of a group's memories the next run of evolve will judge again, with the reasons, by id.
 func (s *Store) JudgeAgain(ctx context.Context, groupID string, memoryIDs []string) (map[string]string, error) {
 	rows, err := pg.QueryAll[reverie.Memory](ctx, s.db.Of(ctx, groupID),
 		fmt.Sprintf("see what of group %q is judged again", groupID), judgeAgainQuery, groupID, pq.StringArray(memoryIDs))
@@ -252,9 +245,8 @@ func (s *Store) JudgeAgain(ctx context.Context, groupID string, memoryIDs []stri
 	return because, err
 }
 
-// judged notes what a run has judged that was to be judged again: by steps, and by
-// leaving active memories of those lineages as they are. What held ones said whose
-// evidence was erased is emptied.
+// judged marks queued memories as judged by a run: those that its steps write, and active ones that it left as they
+// are. The texts of held memories whose evidence was erased are removed.
 func judged(ctx context.Context, t *pg.Tx, groupID, runID string, steps []reverie.Step, kept []string) error {
 	var rows pg.Columns
 	var settled pq.StringArray
@@ -276,7 +268,7 @@ func judged(ctx context.Context, t *pg.Tx, groupID, runID string, steps []reveri
 	return settleErased(ctx, t, groupID, settled)
 }
 
-// decided notes that a person has deleted, restored or rewritten a memory: nobody judges it again.
+// decided removes a memory from the queue after a person has deleted, restored or rewritten it.
 func decided(ctx context.Context, t *pg.Tx, action reverie.Action, head reverie.Memory, at time.Time) error {
 	if action != reverie.ActionDelete && action != reverie.ActionRestore && action != reverie.ActionUpdate {
 		return nil

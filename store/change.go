@@ -13,8 +13,8 @@ import (
 const ChangeColumns = `group_id, change_id, run_id, action, memory_id, old_id, old_statement, new_statement,
 	change_summary, version, evidence, created_at, undone_run_id`
 
-// Changes lists a group's changes in [since, until), newest first. Zero times are
-// no bound, a limit of 0 is no limit.
+// Changes lists the changes of a group in [since, until), newest first. Zero times are no bound, and a limit of 0 is no
+// limit.
 func (s *Store) Changes(ctx context.Context, groupID string, since, until time.Time, limit int) ([]reverie.Change,
 	error) {
 	what := fmt.Sprintf("list the changes of group %q", groupID)
@@ -29,8 +29,7 @@ func (s *Store) Changes(ctx context.Context, groupID string, since, until time.T
 	})
 }
 
-// runChanges returns what a run changed, or one chunk of it, in order. A limit of 0 is
-// no limit.
+// runChanges returns the changes of a run, or of one of its chunks, in order. A limit of 0 is no limit.
 func runChanges(ctx context.Context, t *pg.Tx, groupID, runID string, chunkNo, limit int) ([]reverie.Change, error) {
 	return pg.Select[reverie.Change](ctx, t, `select `+ChangeColumns+` from memory_change_log
 		where group_id = $1 and run_id = $2 and ($3::int = 0 or chunk_no = $3)
@@ -53,9 +52,8 @@ const insertChangesQuery = `with logged as (
 		as u (id, action, memory_id, old_id, old_statement, new_statement, summary, version, evidence, undone_run_id)
 	returning change_id, memory_id, run_id, action, created_at), ` + events.OfChanges + ` select 1`
 
-// InsertChanges writes log rows of one instant. A nil runID is a person's edit, or an undo,
-// and then chunkNo does not count. A row of a strength that was set, or lifted by
-// restoring or by a person's words, keeps it.
+// InsertChanges writes rows of the change log with one time. A nil runID means a person's edit or an undo; chunkNo is
+// ignored then. A row stores the strength that a person set, or that a restore or a person's new text raised.
 func InsertChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time,
 	list []reverie.Change) error {
 	var no any

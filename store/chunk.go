@@ -20,8 +20,7 @@ func chunks(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]
 		order by chunk_no limit nullif($3::int, 0)`, groupID, runID, limit)
 }
 
-// refusalsJSON writes refusals as a JSON array, never null. They repeat parts of
-// what a model wrote.
+// refusalsJSON encodes refusals as a JSON array, never null. They contain text of a model.
 func refusalsJSON(list []reverie.Refusal) any {
 	clean := make([]reverie.Refusal, len(list))
 	for i, r := range list {
@@ -42,11 +41,9 @@ const (
 	limitQuery = `update runs set stats = stats || $3::jsonb where group_id = $1 and run_id = $2`
 )
 
-// SaveChunk writes a chunk as it stands, over what was saved of it before, and
-// its limit into the run's stats, and the call that it was answered by. In
-// its answer, NUL and bytes that are no UTF-8 become U+FFFD. A
-// chunk that has been applied or held is consumed and stays as it is:
-// reverie.ErrConflict.
+// SaveChunk writes the present state of a chunk over an earlier one, its limit into the run's stats, and the call that
+// answered it. In the answer, U+FFFD replaces NUL and invalid UTF-8. A chunk that was applied or held is not changed:
+// that is reverie.ErrConflict.
 func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Chunk) error {
 	return s.underLease(ctx, lease, pg.Work{
 		What:  fmt.Sprintf("save chunk %d of run %s", c.No, c.RunID),
@@ -55,7 +52,7 @@ func (s *Store) SaveChunk(ctx context.Context, lease reverie.Lease, c reverie.Ch
 	})
 }
 
-// saveChunk asks for [Store.SaveChunk] in a transaction that holds the lease.
+// saveChunk queues the statements of [Store.SaveChunk] in a transaction that holds the lease.
 func (s *Store) saveChunk(ctx context.Context, t *pg.Tx, lease reverie.Lease, c reverie.Chunk) error {
 	if c.Call != nil {
 		if err := InsertCall(ctx, t, *c.Call); err != nil {
@@ -69,7 +66,7 @@ func (s *Store) saveChunk(ctx context.Context, t *pg.Tx, lease reverie.Lease, c 
 		}
 	}
 	t.Ask(ctx, new(bool), saveChunkQuery, lease.GroupID, c.RunID, c.No, c.InputSHA256, append([]string{}, c.MessageIDs...),
-		append([]string{}, c.MemoryIDs...), // never null
+		append([]string{}, c.MemoryIDs...), // must not be null
 		pg.ValidText(c.Answer), c.Status, refusalsJSON(c.Refusals), s.db.Now()).Then(func(err error) error {
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("it is applied already: %w", reverie.ErrConflict)
@@ -85,9 +82,8 @@ const (
 	saveAnswerQuery = `insert into answers (group_id, run_id, input_sha256, purpose, answer, created_at)
 		values ($1, $2, $3, $4, $5, $6) on conflict (group_id, run_id, input_sha256) do nothing`
 
-	// What a run has adopted is with it: those before it that have ended need it no
-	// longer. Its own stay until a third run goes on with it, which knows of it by its
-	// chunk.
+	// Once a run has adopted answers, ended runs before it need them no longer. The run itself keeps its own answers
+	// until a third run adopts them, which finds the run by its chunk.
 	dropAnswersQuery = `delete from answers d using answers a
 		where a.group_id = $1 and a.run_id = $2::uuid and d.group_id = $1 and d.input_sha256 = a.input_sha256
 			and d.run_id = any (array(select r.run_id from runs f join runs r on r.group_id = $1 and r.job = f.job
@@ -98,8 +94,7 @@ const (
 		on conflict (group_id, run_id, input_sha256) do nothing`
 )
 
-// Answers returns the answers of one purpose that are kept of a run, by the hash
-// of their question.
+// Answers returns the stored answers of a run for one purpose, by the hash of their question.
 func (s *Store) Answers(ctx context.Context, groupID, runID, purpose string) (map[string]string, error) {
 	what := fmt.Sprintf("read the answers of run %s", runID)
 	return lookup(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (map[string]string, error) {
@@ -115,10 +110,9 @@ func (s *Store) Answers(ctx context.Context, groupID, runID, purpose string) (ma
 	})
 }
 
-// SaveAnswer keeps what a model said in a run, before anything is made of it. Of
-// several answers to one question the first stays. NUL and bytes that are no
-// UTF-8 become U+FFFD. An unknown run is reverie.ErrNotFound; once another holder
-// has taken the lease the error is reverie.ErrLeaseLost, and nothing is written.
+// SaveAnswer stores an answer of a model before anything is done with it. Of several answers to one question the first
+// stays. U+FFFD replaces NUL and invalid UTF-8. An unknown run is reverie.ErrNotFound. A lost lease is
+// reverie.ErrLeaseLost, and nothing is written.
 func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.Answer) error {
 	what := fmt.Sprintf("keep an answer of run %s", a.RunID)
 	if err := checkLease(lease, a.GroupID); err != nil {
@@ -134,12 +128,10 @@ func (s *Store) SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.A
 	})
 }
 
-// AdoptAnswers keeps all answers of a run for another one as well, which goes on with
-// what that has begun: whoever continues the other in turn finds them with it. Answers
-// that the other one has stay; those of earlier runs that were deferred or failed go,
-// where the first has them too: a chain of runs keeps each answer twice. An unknown run to keep them for is reverie.ErrNotFound
-// where there are any; once another holder has taken the lease the error is
-// reverie.ErrLeaseLost, and nothing is written.
+// AdoptAnswers copies all answers of a run to another run that continues its work, so that a third run can continue the
+// second. Answers that the second run has already stay. Earlier runs that were deferred or failed lose the answers that
+// the first run has too, so a chain of runs has each answer at most twice. If there are answers but the second run is
+// unknown, that is reverie.ErrNotFound. A lost lease is reverie.ErrLeaseLost, and nothing is written.
 func (s *Store) AdoptAnswers(ctx context.Context, lease reverie.Lease, groupID, from, to string) error {
 	what := fmt.Sprintf("keep the answers of run %s for run %s", from, to)
 	if err := checkLease(lease, groupID); err != nil {
@@ -163,7 +155,7 @@ func (s *Store) adoptAnswers(ctx context.Context, t *pg.Tx, groupID, from, to st
 const DecisionColumns = `group_id, run_id, chunk_no, decision_no, kind, statement, content_hash, action, basis,
 	target_id, memory_id, reason, candidates, model, prompt_version, prompt_sha256, calls, created_at`
 
-// runDecisions returns what a run decided on, in order.
+// runDecisions returns the decisions of a run, in order.
 func runDecisions(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]reverie.Decision, error) {
 	return pg.Select[reverie.Decision](ctx, t, `select `+DecisionColumns+` from decisions where group_id = $1 and run_id = $2
 		order by chunk_no, decision_no limit nullif($3::int, 0)`, groupID, runID, limit)
@@ -180,8 +172,7 @@ const insertDecisionsQuery = `
 		as u (no, kind, statement, hash, action, basis, target_id, memory_id, reason, candidates, model, prompt, sha256,
 			calls, planned_id)`
 
-// checkDecisions refuses decisions that no plan may hold, before anything is
-// locked.
+// checkDecisions refuses invalid decisions before anything is locked.
 func checkDecisions(list []reverie.Decision) error {
 	seen := map[int]bool{}
 	for _, d := range list {
@@ -194,9 +185,9 @@ func checkDecisions(list []reverie.Decision) error {
 	return nil
 }
 
-// insertDecisions writes why each fact of a plan became what it is, after the
-// versions that the decisions name. A version that is held is none yet, nor does a
-// plan that is held whole support any: approving it names it, see approvedQuery.
+// insertDecisions writes the decisions on the facts of a plan, after the versions that they name. A held version does
+// not exist yet, and a plan that is held whole supports none. When such a plan is approved, approvedQuery sets the
+// versions.
 func insertDecisions(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) error {
 	held := map[string]bool{}
 	for _, st := range plan.Held {
@@ -217,8 +208,7 @@ func insertDecisions(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.T
 	return rows.Exec(ctx, t, insertDecisionsQuery, plan.GroupID, plan.RunID, plan.ChunkNo, at)
 }
 
-// candidatesJSON writes candidates as a JSON array, never null. They repeat what a
-// model wrote.
+// candidatesJSON encodes candidates as a JSON array, never null. They contain text of a model.
 func candidatesJSON(list []reverie.Candidate) any {
 	clean := make([]reverie.Candidate, len(list))
 	for i, c := range list {
@@ -228,8 +218,8 @@ func candidatesJSON(list []reverie.Candidate) any {
 	return pg.AsJSON(clean)
 }
 
-// approvedQuery marks a held plan as approved, adds the refused lines to its
-// chunk, and lets its decisions name the versions that they led to in the end.
+// approvedQuery marks a held plan as approved, adds the refused lines to its chunk, and sets the resulting versions in
+// its decisions.
 const approvedQuery = `with plans as (
 		update held_plans set status = 'approved' where group_id = $1 and run_id = $2 and chunk_no = $3
 		returning run_id, chunk_no, plan, status as verdict, $6::text[] as chosen, $7::timestamptz as at),
@@ -239,7 +229,7 @@ const approvedQuery = `with plans as (
 		where group_id = $1 and run_id = $2 and chunk_no = $3 and memory_id is null and planned_id = any ($5::uuid[]))
 	update run_chunks set refusals = refusals || $4::jsonb where group_id = $1 and run_id = $2 and chunk_no = $3`
 
-// setApproved is [approvedQuery] for the steps that were applied.
+// setApproved runs [approvedQuery] with the steps that were applied.
 func setApproved(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, steps []reverie.Step,
 	refused []reverie.Refusal, at time.Time) error {
 	ids, lineages := []string{}, []string{}

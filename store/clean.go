@@ -23,7 +23,7 @@ const (
 
 	cleanListQuery = `select ` + MemoryColumns + cleanWhere + ` order by lineage_id`
 
-	// What has moved since the list was made stays.
+	// Memories that have changed since the list was made are not deleted.
 	cleanLockQuery = `select ` + MemoryColumns + cleanWhere + ` and memory_id = any ($9::uuid[]) order by lineage_id
 		for update`
 
@@ -36,7 +36,7 @@ func cleanArgs(q reverie.CleanQuery) []any {
 		reverie.CoreWeight}
 }
 
-// checkClean refuses what would delete too much at once.
+// checkClean refuses a query that would delete too much at once.
 func checkClean(q reverie.CleanQuery) error {
 	if q.Empty() {
 		return fmt.Errorf("choose which memories to clean: all of a group cannot be cleaned at once: %w", reverie.ErrInvalid)
@@ -48,9 +48,8 @@ func checkClean(q reverie.CleanQuery) error {
 	return nil
 }
 
-// CleanList returns the active memories of a group that a query selects, in the
-// order in which they are deleted. One that selects by nothing is
-// reverie.ErrInvalid, a group that does not exist reverie.ErrNotFound.
+// CleanList returns the active memories of a group that a query selects, in the order in which Clean deletes them. A
+// query without a condition is reverie.ErrInvalid; an unknown group is reverie.ErrNotFound.
 func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.Memory, error) {
 	what := fmt.Sprintf("list what to clean of group %q", q.GroupID)
 	if err := checkClean(q); err != nil {
@@ -64,9 +63,8 @@ func (s *Store) CleanList(ctx context.Context, q reverie.CleanQuery) ([]reverie.
 	})
 }
 
-// Clean deletes, in one transaction, those of the named memories that the query
-// still selects, each with a row in the change log, and returns them as they were.
-// It takes no lease: it locks the heads, in the order of their lineages.
+// Clean deletes the named memories that the query still selects, in one transaction with their rows of the change log.
+// It returns them as they were. It takes no lease: it locks the heads, in the order of their lineages.
 func (s *Store) Clean(ctx context.Context, q reverie.CleanQuery, ids []string, reason string) ([]reverie.Memory,
 	error) {
 	what := fmt.Sprintf("clean %d memories of group %q", len(ids), q.GroupID)

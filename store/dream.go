@@ -13,29 +13,28 @@ import (
 	"reverie/store/pg"
 )
 
-// DreamQueue is the store as dreams see it: what is due are groups in which
-// something has been said that no dream has covered. Otherwise it is the [Store].
+// DreamQueue is the [Store] for the dream job. Its due groups are those with messages that no dream has covered.
 type DreamQueue struct{ *Store }
 
-// Dreams returns the store as dreams look at it.
+// Dreams returns the store for the dream job.
 func (s *Store) Dreams() DreamQueue { return DreamQueue{s} }
 
 const (
-	// A session s with messages that no dream has covered, as its index has it.
+	// A session s with messages that no dream has covered, in the form of its index.
 	undreamt = `(s.dreamt_until is null or s.dreamt_until < s.last_at)`
 
-	// A session s that a query is about: silent since $2, and no later than $3 and $4.
+	// A session s of the query: silent since $2, and not after $3 and $4.
 	withinDream = `s.last_at <= $2::timestamptz and (s.last_at, s.session_id) <= ($3::timestamptz, $4::text)`
 
-	// True for a memory version m that a dream has taken in, else null: one probe of
-	// the key, where a join that was planned in small tables would compare each with each.
+	// True for a memory version m that a dream has taken in, else null. It is one index probe. A join that is planned
+	// while the tables are small would compare every row with every other.
 	dreamtOf = `(select true from memory_uses u where u.group_id = $1 and u.job = 'dream'
 		and u.memory_id = m.memory_id)`
 
-	// What is new of a group: of its own, of sessions that the query is about, and of
-	// those that nobody knows; or, of the versions $5, what still is: those are looked up
-	// by key, for a plan that is made before they are known compares each with each. What depends on $5 alone is a query of
-	// its own: of a condition that is false whatever a row holds, Citus would make a statement without its table.
+	// The new material: memories of the group, of the query's sessions, and of unknown sessions. If $5 names versions,
+	// it is those of them that are still new. They are looked up one by one, since a plan made before they are known
+	// would compare every row with every other. The condition on $5 alone is a subquery: Citus would drop the table
+	// from a statement whose condition is false for every row.
 	newMaterial = ` from (
 			select * from memories where group_id = $1 and (select cardinality($5::uuid[]) = 0)
 			union all select v.* from (select distinct id from unnest($5::uuid[]) as u (id)) x
@@ -45,10 +44,10 @@ const (
 		where m.group_id = $1 and m.status = 'active' and m.kind in ('group', 'session') and ` + dreamtOf + ` is null
 			and (cardinality($5::uuid[]) > 0 or s.session_id is null or ` + withinDream + `)`
 
-	// A dream that came to an end, whatever a person made of it, and was not taken back.
+	// A dream that has ended, whatever a person decided on it, and was not undone.
 	dreamEnded = `job = 'dream' and status in ('succeeded', 'held', 'rejected') and undone_at is null`
 
-	// How the newest dream of a group ended is read by its index.
+	// How the newest dream of a group ended, read from its index.
 	newestDream = `(select status from runs r where r.group_id = $1 and r.job = 'dream' and r.undone_at is null
 		order by r.started_at desc, r.run_id desc limit 1)`
 
@@ -63,7 +62,7 @@ const (
 				count(*) filter (where s.new_messages > 0 and (s.turns > 0 or s.tool_calls > 0)) as unread
 			from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `) f`
 
-	// A dream that was interrupted, or failed on the way, goes on, whatever has been said since.
+	// A dream that was interrupted or failed is continued, whatever was said since.
 	dueDreamGroups = `select ` + GroupColumns + `, coalesce((select s.last_at from sessions s
 				where s.group_id = g.group_id and ` + undreamt + ` order by s.last_at limit 1), now()) as first_pending,
 			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
@@ -79,10 +78,9 @@ const (
 
 var dueDreamGroupQuery = inGroup(dueDreamGroups, "$1") + ` and g.group_id = $1`
 
-// DueGroups is [Store.DueGroups] for groups with a session that no dream has
-// covered, ended or not, or with a dream that was interrupted or failed. In place of the first
-// pending message stands the last one of that session, of the one that has been
-// silent the longest. Whether the group is to dream is said by its [Store.DreamSigns].
+// DueGroups is [Store.DueGroups] for groups with a session that no dream has covered, or with a dream that was
+// interrupted or failed. FirstPending is the last message of the session that has been silent the longest.
+// [Store.DreamSigns] then tells whether the group must dream.
 func (q DreamQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]reverie.DueGroup, error) {
 	due.Job = reverie.JobDream
 	if due.GroupID != "" {
@@ -91,8 +89,8 @@ func (q DreamQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]reve
 	return q.dueGroups(ctx, "list groups with sessions to dream of", due, dueDreamPageQuery, []any{due.After, due.Limit})
 }
 
-// DreamSigns reads what says whether a group is due to dream, in one snapshot. An
-// unknown group is reverie.ErrNotFound, and so is an unknown session to reach up to.
+// DreamSigns reads what determines whether a group must dream, in one snapshot. An unknown group, or an unknown last
+// session of the query, is reverie.ErrNotFound.
 func (s *Store) DreamSigns(ctx context.Context, q reverie.DreamQuery) (reverie.DreamSigns, error) {
 	what := fmt.Sprintf("look whether group %q is due to dream", q.GroupID)
 	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (signs reverie.DreamSigns, err error) {
@@ -107,9 +105,9 @@ func (s *Store) DreamSigns(ctx context.Context, q reverie.DreamQuery) (reverie.D
 	})
 }
 
-// dreamArgs are what the statements of a query take: group, ended by, up to when
-// and which session, versions. A dream that is continued up to a session which has
-// become part of another since is about those of its versions alone.
+// dreamArgs returns the arguments of the statements: group, latest time of an ended session, the last session with its
+// time, and versions. If the last session of a resumed dream has merged with another one since, the query is only about
+// its versions.
 func dreamArgs(ctx context.Context, t *pg.Tx, q reverie.DreamQuery) ([]any, error) {
 	var at, id any = "infinity", ""
 	if q.Through != "" {
@@ -131,15 +129,14 @@ func dreamSigns(ctx context.Context, t *pg.Tx, args []any) (reverie.DreamSigns, 
 }
 
 const (
-	// Sessions nobody knows come behind those that have messages, and behind them what
-	// is of no session: null comes last.
+	// Unknown sessions come after those with messages, and memories without a session come last, because null sorts
+	// last.
 	materialQuery = `select ` + headColumns + ` from (select m.*, s.last_at as session_at` + newMaterial + `) m
 		order by session_at, case kind when 'session' then session_id end, kind = 'session' and $6 = any (tags) desc,
 			created_at, lineage_id`
 
-	// What a dream covers: sessions that its material is of ($6), and those that are
-	// fresh, but none of which something else is new than what was chosen: it would
-	// not be fresh any more when that is to be dreamt of.
+	// The sessions that a dream covers: those of its material ($6) and other fresh ones. A session that has further new
+	// material is not among them, because it would no longer be fresh when that is dreamt of.
 	coveredQuery = `select ` + sessionColumns + ` from sessions c where group_id = $1 and session_id = any (array(
 			select unnest($6::text[])
 			union all select s.session_id from sessions s where s.group_id = $1 and ` + undreamt + ` and ` + withinDream + `))
@@ -149,7 +146,7 @@ const (
 					and m.memory_id not in (select unnest($5::uuid[])) and ` + dreamtOf + ` is null))
 		order by last_at, session_id`
 
-	// What earlier dreams have taken in of the group, and what they have left.
+	// The memories that earlier dreams have taken in, and the items that they have made.
 	dreamtQuery = `with ` + heldLines + ` select ` + headColumns + `, ` + heldColumns + ` from memories m where group_id = $1 and (status = 'active'
 		and kind in ('group', 'dream')
 			and (kind = 'dream' or ` + dreamtOf + `)
@@ -158,7 +155,7 @@ const (
 
 	activeQuery = `select count(*) from memories where group_id = $1 and status = 'active'`
 
-	// Of a message that several steps cite, the words that were cited first.
+	// If several steps cite a message, the first quote counts.
 	evidenceOfQuery = `select lineage_id, message_id, author_id, author, quote, sent_at, to_char(local_date,
 		'YYYY-MM-DD') as local_date
 		from (select distinct on (lineage_id, message_id) * from memory_evidence
@@ -167,9 +164,8 @@ const (
 		order by lineage_id, sent_at, evidence_no`
 )
 
-// GatherDream reads what a dream of a group takes in, in one snapshot and at most
-// seven statements. An unknown group is reverie.ErrNotFound, and so is an unknown
-// session to reach up to, unless the query names the versions.
+// GatherDream reads the material of a dream, in one snapshot and at most seven statements. An unknown group is
+// reverie.ErrNotFound. So is an unknown last session, unless the query names the versions.
 func (s *Store) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.DreamState, error) {
 	what := fmt.Sprintf("gather what group %q has to dream of", q.GroupID)
 	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.DreamState, err error) {
@@ -197,7 +193,7 @@ func (s *Store) GatherDream(ctx context.Context, q reverie.DreamQuery) (reverie.
 	})
 }
 
-// sessionsOf names the sessions that material is of, each once.
+// sessionsOf returns the sessions of material, each once.
 func sessionsOf(material []reverie.HeadState) pq.StringArray {
 	ids := pq.StringArray{}
 	for _, m := range material {
@@ -208,13 +204,13 @@ func sessionsOf(material []reverie.HeadState) pq.StringArray {
 	return slices.Compact(ids) // material is ordered by session
 }
 
-// dreamt reads what earlier dreams have taken in and left. Of several narratives,
-// since a person has restored one, the latest counts.
+// dreamt reads what earlier dreams have taken in and made. If a person has restored an old narrative, the latest one
+// counts.
 func dreamt(ctx context.Context, t *pg.Tx, state *reverie.DreamState) error {
 	heads, err := pg.Select[reverie.HeadState](ctx, t, dreamtQuery, state.Group.ID)
 	for _, h := range heads {
 		switch {
-		case h.Status == reverie.StatusArchived: // what was closed is over
+		case h.Status == reverie.StatusArchived: // closed todos no longer matter
 			if !slices.Contains(h.Tags, reverie.TagSummary) && !slices.Contains(h.Tags, reverie.TagDone) {
 				state.Archived = append(state.Archived, h)
 			}
@@ -229,8 +225,8 @@ func dreamt(ctx context.Context, t *pg.Tx, state *reverie.DreamState) error {
 	return err
 }
 
-// EvidenceOf is what lineages rest on now, by lineage: the messages of all their
-// versions, each once, oldest first. A lineage that rests on none is left out.
+// EvidenceOf returns the present evidence of lineages, by lineage: the messages of all their versions, each once,
+// oldest first. Lineages without evidence are left out.
 func (s *Store) EvidenceOf(ctx context.Context, groupID string, lineageIDs []string) (map[string][]reverie.Evidence,
 	error) {
 	what := fmt.Sprintf("read what memories of group %q rest on", groupID)
@@ -255,8 +251,8 @@ func evidenceOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []stri
 }
 
 const (
-	// What dreams leave is nothing new to them. A version that is superseded by now was
-	// new when it was chosen; the one after it is new by itself.
+	// The items of dreams are not new to dreams. A version that is superseded by now was new when it was chosen. Its
+	// successor is new by itself.
 	takeInQuery = `insert into memory_uses (group_id, job, memory_id, run_id)
 		select $1, 'dream', u.id, $2::uuid from unnest($3::uuid[]) as u (id)
 		where (select m.kind in ('group', 'session') from memories m where m.group_id = $1 and m.memory_id = u.id)
@@ -264,9 +260,8 @@ const (
 		order by u.id
 		on conflict (group_id, job, memory_id) do nothing`
 
-	// Sessions that are no more have become part of others. One to which messages came
-	// since it was gathered stays as they left it: the dream has not seen those. The order
-	// of locks is that of messages that come in.
+	// Sessions that no longer exist have merged into others. A session with new messages since it was read is not
+	// marked, because the dream has not seen them. The locks are taken in the same order as by the import of messages.
 	coverSessionsQuery = `with covered as (
 			select s.session_id, u.last_at from sessions s
 			join unnest($2::text[], $3::timestamptz[], $4::int[]) as u (id, last_at, messages) on u.id = s.session_id
@@ -276,9 +271,8 @@ const (
 		where s.group_id = $1 and s.session_id = c.session_id`
 )
 
-// takeIn gives memory versions the dream that they are taken in by, each exactly once,
-// and marks the sessions, to which nothing came since, up to what was known of them: one that is no longer new, or
-// never was a dream's to take in, fails the whole plan.
+// takeIn marks memory versions as taken in by the dream, each exactly once. A version that is not new fails the whole
+// plan. It also marks sessions as covered up to their last message that was read, unless they have newer ones.
 func takeIn(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	ids := pq.StringArray(plan.Dream.MemoryIDs)
 	n, err := t.ExecRows(ctx, takeInQuery, plan.GroupID, plan.RunID, ids)
@@ -311,11 +305,11 @@ const (
 		update sessions s set dreamt_until = null from given g where s.group_id = $1 and s.session_id = g.session_id`
 )
 
-// requeueDream makes what a dream took in new again, of which all items are held, and
-// says how many versions. The sessions that those are of are fresh again, and so is the
-// one that the dream reached up to: a group without any is due to nobody.
+// requeueDream makes the material of a dream new again if all its items are held, and returns the number of versions.
+// It makes their sessions fresh again, and the last session that the dream covered: a group without a fresh session is
+// never due.
 func requeueDream(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, error) {
-	var of []string // the session of each
+	var of []string // the session of each version
 	if err := t.Select(ctx, &of, requeueDreamQuery, run.GroupID, run.ID, reverie.TagSummary); err != nil || len(of) == 0 {
 		return 0, err
 	}
@@ -328,8 +322,8 @@ func requeueDream(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, error) 
 	return len(of), nil
 }
 
-// Uncover makes the sessions fresh again of what a dream gives back, and the one that it reached up to: a
-// group without any is due to nobody. It says how many those are.
+// Uncover makes sessions fresh again when a dream returns their material, and the last session that the dream covered:
+// a group without a fresh session is never due. It returns their number.
 func Uncover(ctx context.Context, t *pg.Tx, run reverie.Run, of []string) (int, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(of), run.SessionID))))
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" })
@@ -337,10 +331,9 @@ func Uncover(ctx context.Context, t *pg.Tx, run reverie.Run, of []string) (int, 
 }
 
 const (
-	// What the versions of lineages rest on, newest version first, but for what runs
-	// wrote that were taken back: the memories as they were then, and the messages that
-	// those rested on by that time. Each step is held apart (offset 0) and goes by key:
-	// tables that were never analyzed would have them joined as whole groups.
+	// The sources of the versions of lineages, newest version first, without those of undone runs. They are the
+	// memories as they were then, with the messages that they had as evidence by that time. Each step is a separate
+	// subquery (offset 0) with index probes. Without statistics, the planner would join whole groups.
 	sourcesQuery = `select v.memory_id as of_id, v.lineage_id as of_lineage, s.memory_id, s.lineage_id, s.kind,
 		s.session_id, s.statement,
 			s.kind = 'session' and $3 = any (s.tags) as summary, coalesce(n.content_hash = s.content_hash, false) as active,
@@ -376,16 +369,15 @@ const (
 	goneDreamsQuery = `select exists (select 1 from memories where group_id = $1 and kind = 'dream')`
 )
 
-// SourceRow is a memory that a version rests on.
+// SourceRow is a source of a version.
 type SourceRow struct {
 	reverie.SourceMemory
-	OfID      string   `db:"of_id"` // the version
+	OfID      string   `db:"of_id"` // the version that has the source
 	OfLineage string   `db:"of_lineage"`
 	Messages  []string `db:"messages"`
 }
 
-// SourcesOf reads what the versions of lineages rest on, by lineage, the newest
-// version's first.
+// SourcesOf reads the sources of the versions of lineages, by lineage, those of the newest version first.
 func SourcesOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string][]SourceRow, error) {
 	var rows []SourceRow
 	err := t.Select(ctx, &rows, sourcesQuery, groupID, pq.StringArray(lineageIDs), reverie.TagSummary)
@@ -396,9 +388,9 @@ func SourcesOf(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []strin
 	return found, err
 }
 
-// Dream returns what a group's dreams have left, in one snapshot: the narrative, the
-// items by type, the best supported first, and what they rest on. An unknown group is
-// reverie.ErrNotFound. Its statements are planned anew each time: it is read by people.
+// Dream returns what the dreams of a group have made, in one snapshot: the narrative, the items by type, and their
+// sources. The best supported items come first. An unknown group is reverie.ErrNotFound. Its statements are planned on
+// each call, because only people call it.
 func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error) {
 	what := fmt.Sprintf("read the dreams of group %q", groupID)
 	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (page reverie.Dream, err error) {
@@ -420,7 +412,7 @@ func (s *Store) Dream(ctx context.Context, groupID string) (reverie.Dream, error
 	})
 }
 
-// readItems reads the active memories of kind dream, and what they rest on.
+// readItems reads the active memories of kind dream, and their sources.
 func readItems(ctx context.Context, t *pg.Tx, page *reverie.Dream) error {
 	var rows []reverie.Memory
 	if err := t.Select(ctx, &rows, dreamMemoriesQuery, page.Group.ID); err != nil {
@@ -446,7 +438,7 @@ func readItems(ctx context.Context, t *pg.Tx, page *reverie.Dream) error {
 		switch {
 		case !slices.Contains(item.Tags, reverie.TagSummary):
 			page.Items = append(page.Items, item)
-		case page.Narrative == nil || item.UpdatedAt.After(page.Narrative.UpdatedAt): // as a dream takes it
+		case page.Narrative == nil || item.UpdatedAt.After(page.Narrative.UpdatedAt): // as a dream chooses
 			page.Narrative = &item
 		}
 	}
@@ -457,7 +449,7 @@ func readItems(ctx context.Context, t *pg.Tx, page *reverie.Dream) error {
 	return nil
 }
 
-// place is where items of a type are shown; those of none come last.
+// place returns the position at which items of a type are shown; items without a type come last.
 func place(t reverie.DreamType) int {
 	if i := slices.Index(reverie.DreamTypes, t); i >= 0 {
 		return i
@@ -465,9 +457,8 @@ func place(t reverie.DreamType) int {
 	return len(reverie.DreamTypes)
 }
 
-// dreamItem puts together an item and what it rests on: of each memory the newest
-// version that any of its own versions names. The narrative is told anew each time:
-// it rests on what its newest version does that names anything.
+// dreamItem makes an item with its sources: of each memory the newest version that any version of the item names. The
+// narrative is written anew each time, so it only has the sources of its newest version that names any.
 func dreamItem(m reverie.Memory, sources []SourceRow, own []reverie.Evidence) reverie.DreamItem {
 	item := reverie.DreamItem{Memory: m, Type: reverie.DreamTypeOf(m), Sources: []reverie.SourceMemory{}}
 	item.Done = item.Type == reverie.DreamTodo && slices.Contains(m.Tags, reverie.TagDone)

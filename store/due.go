@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	// One probe of the index of pending messages, or of what waits for the job, for
-	// each group, in the order of the groups' key, so that a page ends when it is
-	// full.
+	// One probe for each group into the index of pending messages, or of the queue of the job. It goes in the order of
+	// the groups' key, so that the query ends when the page is full.
 	dueSelect = `select ` + GroupColumns + `, p.first_pending,
 			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
 			exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = $1) as failed
@@ -30,18 +29,18 @@ const (
 	waitingPageQuery = waitingFrom + `($1 <> 'impression' or g.impressions <> 'off') and ` + duePage
 )
 
-// Queries of their own, since the plan of one that did both would read all groups.
+// Separate queries, since the plan of a common one would read all groups.
 var (
 	dueGroupQuery     = inGroup(dueFrom, "$2") + `g.group_id = $2`
 	waitingGroupQuery = inGroup(waitingFrom, "$2") + `g.group_id = $2`
 )
 
-// inGroup is a part of a query of groups g for the one group that a parameter names.
+// inGroup restricts a part of a query over groups g to the group in a parameter.
 func inGroup(query, parameter string) string {
 	return strings.ReplaceAll(query, "g.group_id", parameter)
 }
 
-// Windows in which a group has messages, pending or waiting for a job or all of them.
+// Windows with messages of a group: pending ones, ones in the queue of a job, or all.
 var (
 	pendingWindowsQuery = windowsQuery(`select text from messages
 		where group_id = $1 and run_id is null and outcome is null and sent_at >= w.since and sent_at < w.until`)
@@ -51,15 +50,15 @@ var (
 		where u.group_id = $1 and u.job = $4 and u.session_id = '' and u.run_id is null and u.sent_at >= w.since
 			and u.sent_at < w.until`)
 
-	// Each half has an index of its own.
+	// Each half has its own index.
 	allWindowsQuery = windowsQuery(`select text from messages
 		where group_id = $1 and run_id is null and outcome is null and sent_at >= w.since and sent_at < w.until
 		union all select text from messages
 		where group_id = $1 and run_id is not null and sent_at >= w.since and sent_at < w.until`)
 )
 
-// windowsQuery sums up the texts of each window w: one range of the same index for each. The
-// aggregate keeps the planner from comparing every message with every window.
+// windowsQuery sums up the texts in each window w, with one range of the same index for each window. The aggregate
+// prevents a plan that compares every message with every window.
 func windowsQuery(texts string) string {
 	return `select w.no, l.messages, l.characters, l.bytes
 		from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as w (since, until, no)
@@ -70,11 +69,9 @@ func windowsQuery(texts string) string {
 		where l.messages > 0 order by w.no`
 }
 
-// DueGroups lists the groups with pending messages, by id, with the past calendars
-// and the setback that a job needs to know. For a job other than evolve, those
-// count that wait for it. Groups that are paused, or in which people and things
-// are not to be followed, are left out, unless named.
-// A named group that does not exist is reverie.ErrNotFound.
+// DueGroups lists the groups with pending messages by id, with their past calendars and the setback of the job. For a
+// job other than evolve, messages in its queue count. Paused groups are left out unless one is named, and so are groups
+// in which people and things are not observed. A named group that does not exist is reverie.ErrNotFound.
 func (s *Store) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
 	page, named := duePageQuery, dueGroupQuery
 	if !ofEvolve(q.Job) {
@@ -109,7 +106,7 @@ func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, 
 		return nil, err
 	}
 	list := make([]reverie.DueGroup, len(rows))
-	var moved, setBack []string // few, as a rule none
+	var moved, setBack []string // few, usually none
 	for i, r := range rows {
 		list[i] = reverie.DueGroup{Group: r.Group, FirstPending: r.FirstPending}
 		if r.Moved {
@@ -138,14 +135,14 @@ func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, 
 	})
 }
 
-// PendingWindows returns those of the windows in which a group has pending
-// messages, in the order given, with what there is of them.
+// PendingWindows returns the windows with pending messages of a group, in the given order, with the size of these
+// messages.
 func (s *Store) PendingWindows(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad,
 	error) {
 	return s.windowLoads(ctx, pendingWindowsQuery, groupID, windows)
 }
 
-// WindowLoads is [Store.PendingWindows] for all messages, consumed ones too.
+// WindowLoads is [Store.PendingWindows] for all messages, including consumed ones.
 func (s *Store) WindowLoads(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad,
 	error) {
 	return s.windowLoads(ctx, allWindowsQuery, groupID, windows)
@@ -186,16 +183,15 @@ const (
 			retry_at = excluded.retry_at, parked_at = excluded.parked_at, updated_at = excluded.updated_at`
 )
 
-// NoteFailure counts one more failure of a job in a row and returns what the rule
-// makes of it, on the database's clock. Each call counts once, whatever becomes of
-// its connection. An unknown group is reverie.ErrNotFound.
+// NoteFailure counts one more failure of a job in a row. It returns the resulting setback, with times of the database's
+// clock. Each call counts once, even if its connection is lost. An unknown group is reverie.ErrNotFound.
 func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job, reason string,
 	rule reverie.ParkRule) (reverie.Setback, error) {
 	var noted reverie.Setback
 	err := s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("note that %s of group %q failed", job, groupID),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if _, err := LockGroup(ctx, t, groupID); err != nil { // two that fail at a time count as two
+			if _, err := LockGroup(ctx, t, groupID); err != nil { // two failures at the same time count as two
 				return err
 			}
 			found, err := setbacks(ctx, t, []string{groupID}, job)
@@ -219,18 +215,19 @@ func (s *Store) NoteFailure(ctx context.Context, groupID string, job reverie.Job
 	return noted, err
 }
 
-// ClearSetback forgets the failures of a job, if there are any.
+// ClearSetback deletes the failures of a job, if there are any.
 func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Job) error {
 	return s.db.Of(ctx, groupID).Exec(ctx, fmt.Sprintf("clear the setback of %s of group %q", job, groupID),
 		`delete from setbacks where group_id = $1 and job = $2`, groupID, string(job))
 }
 
-// Another process may send the same, which this one waits for; a time far ahead is of before the clock was set back.
+// This waits for another process that sends the same notice. A time far in the future was written before the clock was
+// set back.
 const mayNoticeQuery = `select coalesce((noticed ->> $2)::timestamptz, '-infinity')
 		not between statement_timestamp() - $3::float8 * interval '1 second' and statement_timestamp() + interval '1 minute'
 	from groups where group_id = $1 for update`
 
-// ClaimNotice notes that a group's notice of a type is sent now, unless one was within this time.
+// ClaimNotice notes that a group's notice of a type is sent now. It returns false if one was sent within this time.
 func (s *Store) ClaimNotice(ctx context.Context, groupID, of string, every time.Duration) (bool, error) {
 	w := pg.Work{What: fmt.Sprintf("note a notice about group %q", groupID)}
 	return pg.Run(ctx, s.db, w, func(ctx context.Context, t *pg.Tx) (may bool, err error) {
@@ -242,8 +239,8 @@ func (s *Store) ClaimNotice(ctx context.Context, groupID, of string, every time.
 	})
 }
 
-// ResumeParked forgets the failures of all groups that are parked, or have a parked
-// session, and returns how many groups that were. Paused ones stay paused.
+// ResumeParked deletes the failures of all groups that are parked or have a parked session, and returns their number.
+// Paused groups stay paused.
 func (s *Store) ResumeParked(ctx context.Context) (int, error) {
 	var n int
 	err := s.db.Run(ctx, pg.Work{What: "resume the parked groups", Do: func(ctx context.Context, t *pg.Tx) error {
@@ -264,7 +261,7 @@ func (s *Store) ResumeParked(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// setbacks are those of the groups, for one job or, with "", for all.
+// setbacks returns the setbacks of groups, for one job or, with "", for all jobs.
 func setbacks(ctx context.Context, t *pg.Tx, ids []string, job reverie.Job) (map[string][]reverie.Setback, error) {
 	if len(ids) == 0 {
 		return nil, nil

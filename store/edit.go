@@ -11,21 +11,22 @@ import (
 	"reverie/store/pg"
 )
 
-// Edit makes a person's change to a lineage's head and returns the head after
-// it, with a row in the change log. It takes no lease: it locks the lineage.
+// Edit makes a person's change to the head of a lineage, with a row in the change log, and returns the new head. It
+// takes no lease: it locks the lineage.
 //
-//   - create makes a memory of the group, and update gives an active head new words:
-//     see [reverie.Words]. Both are established, and weigh what a new memory does, if they
-//     were less. What another active memory says is reverie.ErrConflict and names it.
-//   - delete ends a head that is active, or held; a team's by a version that says so.
-//   - restore makes a new version of a head that is not active, supported now. It is established
-//     again, and weighs what a new one does, if it was less: else maintenance would archive it.
-//     What was erased is not there to be restored.
-//   - strength (0..1) and weight (0..2) set a value of an active head in place, scope the lineage's.
+//   - create makes a memory of the group, and update gives an active head a new text: see
+//     [reverie.Words]. Both raise strength and weight to those of an established, new
+//     memory. If another active memory has the statement, the error is
+//     reverie.ErrConflict and names it.
+//   - delete ends an active or held head. A team memory gets a deleted version instead.
+//   - restore makes a new version of a head that is not active, supported now. It also
+//     raises strength and weight, so that maintenance does not archive it. An erased
+//     memory cannot be restored.
+//   - strength (0..1) and weight (0..2) set a value of an active head in place; scope sets
+//     that of the lineage.
 //
-// An old version's id is a *reverie.NotHeadError, a head that is not in the
-// state above reverie.ErrConflict, and so is restoring a statement that another
-// active memory makes. An empty GroupID looks in all groups.
+// The id of an old version is a *reverie.NotHeadError. A head of another status than above is reverie.ErrConflict, and
+// so is restoring a statement that another active memory has. An empty GroupID searches all groups.
 func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error) {
 	what := strings.TrimSpace(fmt.Sprintf("%s memory %s", e.Action, e.MemoryID)) // a create has no id yet
 	if err := checkEdit(e); err != nil {
@@ -54,7 +55,7 @@ func (s *Store) Edit(ctx context.Context, e reverie.Edit) (reverie.Memory, error
 			if err := decided(ctx, t, e.Action, head, at); err != nil {
 				return err
 			}
-			if e.Action != reverie.ActionScope { // it says what it said
+			if e.Action != reverie.ActionScope { // a scope does not change the statement
 				_, err = Cascade(ctx, t, head.GroupID, []reverie.Change{change}, nil, at)
 			}
 			if err == nil {
@@ -85,14 +86,14 @@ func checkEdit(e reverie.Edit) error {
 	default:
 		return fmt.Errorf("a person can add, edit, delete, restore, or set strength, weight or scope: %w", reverie.ErrInvalid)
 	}
-	if !(e.Value >= 0 && e.Value <= limit) { // NaN fails too
+	if !(e.Value >= 0 && e.Value <= limit) { // also refuses NaN
 		return fmt.Errorf("%s %v is not within 0..%v: %w", e.Action, e.Value, limit, reverie.ErrInvalid)
 	}
 	return nil
 }
 
-// editedHead is the head that an edit changes, locked. That of a create is still to be
-// written: who adds to a group goes one after another, so that nothing is said twice.
+// editedHead locks and returns the head that an edit changes. For a create it locks the group, so that two creates
+// cannot write the same statement.
 func editedHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (reverie.Memory, error) {
 	if e.Action != reverie.ActionCreate {
 		return lockHead(ctx, t, e)
@@ -106,8 +107,7 @@ func editedHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (reverie.Memory, 
 		Type: reverie.TypeFact}, err
 }
 
-// lockHead locks the lineage of a version and returns its head as it stands
-// then, refusing a version that is not it.
+// lockHead locks the lineage of a version and returns its present head. A version that is not the head is an error.
 func lockHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (reverie.Memory, error) {
 	asked, err := GetMemory(ctx, t, e.GroupID, e.MemoryID)
 	if err != nil {
@@ -118,7 +118,7 @@ func lockHead(ctx context.Context, t *pg.Tx, e reverie.Edit) (reverie.Memory, er
 		asked.GroupID, asked.LineageID); err != nil {
 		return reverie.Memory{}, err
 	}
-	// Read again: waiting for the lock may have let a newer version in.
+	// Read again: while waiting for the lock, a newer version may have been written.
 	head, err := getHead(ctx, t, asked.GroupID, asked.LineageID)
 	if err != nil {
 		return reverie.Memory{}, err
@@ -148,7 +148,7 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 	switch e.Action {
 	case reverie.ActionDelete:
 		c.NewStatement = ""
-		if head.Kind == reverie.KindTeam { // what others have to learn of is a version
+		if head.Kind == reverie.KindTeam { // other deployments must learn of it by a version
 			c.MemoryID, c.Version = reverie.NewID(), head.Version+1
 			return c, bury(ctx, t, head, c.MemoryID, e.Reason, at)
 		}
@@ -156,7 +156,7 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 	case reverie.ActionRestore:
 		c.MemoryID, c.Version = reverie.NewID(), head.Version+1
 		if err = restore(ctx, t, head, c.MemoryID, e.Reason, at); err == nil {
-			err = endHead(ctx, t, head, reverie.StatusSuperseded, at) // a new version says it now
+			err = endHead(ctx, t, head, reverie.StatusSuperseded, at) // a new version replaces it
 		}
 	case reverie.ActionScope:
 		c.Summary = fmt.Sprintf("scope %s: %s", e.Reach, e.Reason)
@@ -179,14 +179,14 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 	return c, err
 }
 
-// endHead ends a head, as of when it ended before if it did.
+// endHead ends a head now, unless it has ended before.
 func endHead(ctx context.Context, t *pg.Tx, head reverie.Memory, becomes reverie.Status, at time.Time) error {
 	return t.Exec(ctx, `update memories set status = $4, ended_at = coalesce(ended_at, $3::timestamptz),
 			said_until = coalesce(said_until, $3::timestamptz)
 		where group_id = $1 and memory_id = $2`, head.GroupID, head.ID, at, string(becomes))
 }
 
-// ValueSummary says what a value was and is, since the statements do not.
+// ValueSummary describes the old and the new value, which the statements do not show.
 func ValueSummary(e reverie.Edit, old float64) string {
 	s := fmt.Sprintf("%s %.2f -> %.2f", e.Action, old, e.Value)
 	if e.Reason != "" {
@@ -195,7 +195,7 @@ func ValueSummary(e reverie.Edit, old float64) string {
 	return s
 }
 
-// restore makes a new active version of head's text, unless a twin is active.
+// restore makes a new active version with head's text, unless another active memory has the statement.
 func restore(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason string, at time.Time) error {
 	twin, err := twinOf(ctx, t, head.GroupID, head.Kind, head.ContentHash)
 	if err != nil {
@@ -207,8 +207,7 @@ func restore(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason s
 	return appendVersion(ctx, t, head, newID, reason, reverie.StatusActive, at)
 }
 
-// appendVersion makes a new version of head's text: one that is active, and supported now, or one
-// that says that it is deleted.
+// appendVersion makes a new version with head's text: an active one that is supported now, or a deleted one.
 func appendVersion(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason string, status reverie.Status,
 	at time.Time) error {
 	err := t.Exec(ctx, `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id,
@@ -226,12 +225,12 @@ func appendVersion(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, re
 	return err
 }
 
-// EndTeamHeadQuery ends a head of a team that a new version takes the place of.
+// EndTeamHeadQuery ends the head of a team memory that a new version replaces.
 const EndTeamHeadQuery = `update memories set status = 'superseded', ended_at = coalesce(ended_at, $3::timestamptz),
 			said_until = coalesce(said_until, $3::timestamptz)
 		where group_id = $1 and memory_id = $2`
 
-// bury makes a new version of head's text that says that it is deleted.
+// bury makes a new, deleted version with head's text.
 func bury(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason string, at time.Time) error {
 	if err := t.Exec(ctx, EndTeamHeadQuery, head.GroupID, head.ID, at); err != nil {
 		return err
@@ -239,8 +238,7 @@ func bury(ctx context.Context, t *pg.Tx, head reverie.Memory, newID, reason stri
 	return appendVersion(ctx, t, head, newID, reason, reverie.StatusDeprecated, at)
 }
 
-// twinOf returns the id of the active memory of a kind that makes a statement, "" where
-// there is none.
+// twinOf returns the id of the active memory of a kind with a statement, "" if there is none.
 func twinOf(ctx context.Context, t *pg.Tx, groupID string, kind reverie.Kind, hash string) (id string, err error) {
 	err = t.Get(ctx, &id, `select memory_id from memories
 		where group_id = $1 and kind = $2 and content_hash = $3 and status = 'active'`, groupID, string(kind), hash)

@@ -14,7 +14,7 @@ const (
 	supersedeQuery = `update memories set status = 'superseded', ended_at = $3::timestamptz, said_until = $3::timestamptz
 		where group_id = $1 and memory_id = $2`
 
-	// What says the same, but for spaces and the like, is found by the same vector.
+	// If only white space and the like differ, the vector stays.
 	writeQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version,
 			status, tags, strength, weight, content_hash, embedding, embedding_model, change_summary, created_at, updated_at,
 			last_supported_at, type, due_on, said_at, author)
@@ -26,8 +26,7 @@ const (
 		from (select 1) one left join memories p on p.group_id = $1 and p.memory_id = nullif($4, '')::uuid`
 )
 
-// write makes the version that a person writes: the first of a new lineage, or one after
-// its head.
+// write writes the version of a person's edit: the first of a new lineage, or the next after its head.
 func write(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at time.Time) (reverie.Change, error) {
 	m, err := worded(e, head)
 	if err != nil {
@@ -60,8 +59,8 @@ func write(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, a
 	return c, err
 }
 
-// worded is a head with the words of an edit: what they leave out stays. A date makes a
-// plan of what names no type.
+// worded returns a head with the changes of an edit; what the edit leaves out stays. A date without a type makes a
+// plan.
 func worded(e reverie.Edit, head reverie.Memory) (reverie.Memory, error) {
 	m := head
 	if head.ID != "" {

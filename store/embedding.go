@@ -50,9 +50,9 @@ const (
 			measured_at = excluded.measured_at where kept.pairs < excluded.pairs`
 )
 
-// MissingEmbeddings lists active and archived memories without a vector of the given model
-// (name@dims), active ones and then the oldest first, at most limit (0: all). Of an instant, it lists the
-// versions that were active then, by the chat or as written; the zero time is now.
+// MissingEmbeddings lists active and archived memories without a vector of the given model (name@dims). Active ones
+// come first, and the oldest first among them, at most limit (0: all). For an instant, in chat time or recorded time,
+// it lists the versions that were active then; the zero time is now.
 func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at time.Time,
 	limit int) ([]reverie.Memory, error) {
 	query, args := missingQuery, []any{groupID, model, limit}
@@ -75,14 +75,13 @@ func (s *Store) VectorModels(ctx context.Context, groupID string) ([]string, err
 	return models, pg.NotFoundIfEmpty(err, "group %q", groupID)
 }
 
-// SetEmbeddings gives versions, by id, their vectors of one model. A version's
-// statement never changes, so a vector cannot come too late; ids that the group
-// does not have are passed over.
+// SetEmbeddings sets the vectors of versions, by id, for one model. The statement of a version never changes, so a
+// vector is never outdated. Ids that the group does not have are ignored.
 func (s *Store) SetEmbeddings(ctx context.Context, groupID, model string, byID map[string][]float32) error {
 	return s.writeVectors(ctx, fmt.Sprintf("store vectors of group %q", groupID), groupID, model, byID, setEmbeddingsQuery)
 }
 
-// noGroup is whose calibrations are.
+// noGroup is the group id of rows for all groups, such as calibrations.
 const noGroup = ""
 
 type cachedRow struct {
@@ -90,8 +89,7 @@ type cachedRow struct {
 	Vector pg.Vector `db:"embedding"`
 }
 
-// CachedEmbeddings returns, by content hash, those vectors of a group and model
-// that are cached.
+// CachedEmbeddings returns the cached vectors of a group and model, by content hash.
 func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, hashes []string) (map[string][]float32,
 	error) {
 	found := map[string][]float32{}
@@ -101,7 +99,7 @@ func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, has
 	const what = "read cached vectors"
 	var rows []cachedRow
 	var err error
-	if len(hashes) == 1 { // of a query, as most are
+	if len(hashes) == 1 { // the usual case: a query
 		rows, err = pg.QueryAll[cachedRow](ctx, s.db.Of(ctx, groupID), what, oneCachedQuery, groupID, model, hashes[0])
 	} else {
 		err = s.db.Of(ctx, groupID).Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
@@ -116,15 +114,13 @@ func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, has
 	return found, err
 }
 
-// SaveEmbeddings caches vectors of a group and model by content hash. Those that
-// are cached already stay as they are.
+// SaveEmbeddings caches vectors of a group and model by content hash. Vectors that are cached already are not changed.
 func (s *Store) SaveEmbeddings(ctx context.Context, groupID, model string, byHash map[string][]float32) error {
 	return s.writeVectors(ctx, "cache vectors", groupID, model, byHash, cacheQuery, s.db.Now())
 }
 
-// writeVectors writes vectors by key with one statement, in one order of keys
-// for everybody, so that two writers do not wait for each other in a circle. The
-// statement takes the group, the model, the keys, their vectors, and what is further.
+// writeVectors writes vectors by key with one statement. All writers use the same order of keys, so that they cannot
+// deadlock. The arguments are the group, the model, the keys, their vectors, and then more.
 func (s *Store) writeVectors(ctx context.Context, what, groupID, model string, byKey map[string][]float32,
 	query string, further ...any) error {
 	if len(byKey) == 0 {
@@ -147,8 +143,7 @@ func (s *Store) writeVectors(ctx context.Context, what, groupID, model string, b
 	}})
 }
 
-// CheckVector refuses a vector that has no meaningful cosine, or whose width is
-// not the one that its model@dims names.
+// CheckVector refuses a vector without a meaningful cosine, or of another width than its model@dims names.
 func CheckVector(model string, v []float32) error {
 	if err := reverie.CheckVector(v); err != nil {
 		return err
@@ -160,15 +155,15 @@ func CheckVector(model string, v []float32) error {
 	return nil
 }
 
-// ModelCalibration returns what was measured of a model (name@dims) on that version of the
-// pairs, or on a later one; [reverie.ErrNotFound] if nothing was.
+// ModelCalibration returns the calibration of a model (name@dims) that was measured with this version of the pairs or a
+// later one, or [reverie.ErrNotFound].
 func (s *Store) ModelCalibration(ctx context.Context, model string, pairs int) (c reverie.ModelCalibration, err error) {
 	err = s.db.QueryRow(asLogin(ctx), "read the calibration of "+model, &c, calibrationQuery, noGroup, model, pairs)
 	return c, pg.NotFoundIfEmpty(err, "a calibration of %s", model)
 }
 
-// KeepModelCalibration keeps what was measured of a model and returns what is kept: of one
-// version of the pairs the first to be measured, so that all processes have the same.
+// KeepModelCalibration stores the calibration of a model, and returns the stored one. For one version of the pairs, the
+// first calibration stays, so that all processes use the same.
 func (s *Store) KeepModelCalibration(ctx context.Context, c reverie.ModelCalibration) (reverie.ModelCalibration, error) {
 	if err := s.db.Exec(ctx, "keep the calibration of "+c.Model, keepCalibrationQuery, noGroup, c.Model, c.Pairs,
 		c.Floor, c.Related, c.Ceiling, c.Accuracy, c.MeasuredAt); err != nil {

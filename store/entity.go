@@ -15,13 +15,12 @@ import (
 )
 
 const (
-	// entityColumns are those of reverie.Entity.
+	// entityColumns are the columns of reverie.Entity.
 	entityColumns = `group_id, entity_id, kind, subject, status, merged_into, version, created_at, updated_at, run_id`
 
 	entityNameColumns = `name_id, entity_id, kind, name, name_key, created_at, run_id`
 
-	// What is said of a version is what speaks for that version: its value may be
-	// another than the one before.
+	// The evidence of a version supports only that version, because its value may differ from the one before.
 	claimColumns = `c.group_id, c.claim_id, c.lineage_id, c.parent_id, c.version, c.entity_id, c.aspect, c.name, c.value,
 		c.target_id, c.self, c.content_hash, c.confidence, c.strength, c.status, c.run_id, c.created_at, c.updated_at,
 		c.ended_at, c.last_supported_at,
@@ -44,8 +43,8 @@ const (
 	namedQuery = `select distinct entity_id from entity_names
 		where group_id = $1 and ended_at is null and (kind = 'id' and name_key = $2 or kind <> 'id' and name_key = $3)`
 
-	// A merged entity is found by its name too, as the one that it is read as. What was
-	// withdrawn is nobody any more.
+	// A merged entity is also found by its own name, as the entity that it is merged into. Withdrawn entities are not
+	// found.
 	entityFilter = `
 	with recursive found (entity_id) as (
 		select n.entity_id from entity_names n where n.group_id = $1 and n.ended_at is null and n.kind <> 'id' and $3 <> ''
@@ -60,11 +59,11 @@ const (
 	entityPage = ` order by lower(subject), subject, entity_id limit nullif($5::int, 0) offset $6`
 )
 
-// entityView says by which statements entities are read with what belongs to them.
+// entityView is the set of statements that read entities with their names and claims.
 type entityView struct{ merges, entities, names, claims string }
 
-// Entities as they are, and as they were at an instant, which is the last argument of each statement. Of a merge that
-// was taken back since, nothing tells any more which of the two had been part of the other.
+// The present entities, and those at an instant, which is the last argument of each statement. The direction of a merge
+// that was undone since is no longer known, so the past ignores it.
 var (
 	entitiesNow = entityView{
 		merges: mergesQuery,
@@ -92,10 +91,9 @@ var (
 	}
 )
 
-// EntitiesByID returns entities with their names in force and their active claims,
-// those of entities merged into them included, the oldest first. One that is itself
-// merged is returned as the one that it is read as, and unknown ones are left out, and
-// those that were withdrawn.
+// EntitiesByID returns entities with their active names and claims, oldest first, including those of entities merged
+// into them. For a merged entity it returns the entity that it is merged into. Unknown and withdrawn entities are left
+// out.
 func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) ([]reverie.Entity, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -106,9 +104,8 @@ func (s *Store) EntitiesByID(ctx context.Context, groupID string, ids []string) 
 	})
 }
 
-// EntitiesAt is [Store.EntitiesByID] as of an instant: those that there were, with the
-// names and claims of then. Subjects, strengths and merges that were taken back since are
-// as they are now.
+// EntitiesAt is [Store.EntitiesByID] as of an instant: the entities of that time, with their names and claims.
+// Subjects, strengths and undone merges are the present ones.
 func (s *Store) EntitiesAt(ctx context.Context, groupID string, ids []string, at time.Time) ([]reverie.Entity, error) {
 	what := fmt.Sprintf("read %d entities of group %q as they were", len(ids), groupID)
 	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Entity, error) {
@@ -116,7 +113,7 @@ func (s *Store) EntitiesAt(ctx context.Context, groupID string, ids []string, at
 	})
 }
 
-// roots reads the entities that the given ones are read as, whole.
+// roots reads the complete entities that the given ones are merged into.
 func (v entityView) roots(ctx context.Context, t *pg.Tx, groupID string, ids []string, at ...any) ([]reverie.Entity,
 	error) {
 	merged, err := readMerges(ctx, t, v.merges, append([]any{groupID}, at...)...)
@@ -138,9 +135,8 @@ func (v entityView) roots(ctx context.Context, t *pg.Tx, groupID string, ids []s
 	return list, v.fill(ctx, t, groupID, list, merged, at...)
 }
 
-// fill gives entities the names and claims of their own and of all that are merged into
-// them, the oldest first. What is merged keeps its entity id; a
-// relation's target is the one that it is read as.
+// fill adds the names and claims of entities, and of all entities merged into them, oldest first. A name or claim keeps
+// the id of the merged entity. The target of a relation is the entity that it is merged into.
 func (v entityView) fill(ctx context.Context, t *pg.Tx, groupID string, list []reverie.Entity, merged merges,
 	at ...any) error {
 	if len(list) == 0 {
@@ -175,7 +171,7 @@ func (v entityView) fill(ctx context.Context, t *pg.Tx, groupID string, list []r
 	return err
 }
 
-// Subjects are the names of what changed, by entity id.
+// Subjects returns the names of changed entities, by entity id.
 func (s *Store) Subjects(ctx context.Context, groupID string, changes []reverie.EntityChange) (map[string]string,
 	error) {
 	what := fmt.Sprintf("read the names of entities of group %q", groupID)
@@ -184,7 +180,7 @@ func (s *Store) Subjects(ctx context.Context, groupID string, changes []reverie.
 	})
 }
 
-// subjects reads the names of what changed: what was created brings its own.
+// subjects reads the names of changed entities; a created one has its name in the change.
 func subjects(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.EntityChange) (map[string]string,
 	error) {
 	names, ids := map[string]string{}, pq.StringArray{}
@@ -204,7 +200,7 @@ func subjects(ctx context.Context, t *pg.Tx, groupID string, changes []reverie.E
 	return names, err
 }
 
-// nameKey is what a name is looked up by: an account's as it is.
+// nameKey returns the key for looking up a name; an account is its own key.
 func nameKey(kind reverie.NameKind, name string) string {
 	if kind == reverie.NameID {
 		return name
@@ -212,8 +208,8 @@ func nameKey(kind reverie.NameKind, name string) string {
 	return text.NameKey(name)
 }
 
-// FindEntities returns those of a group's entities that bear a name, or have that
-// account, the oldest first. Names are compared by text.NameKey.
+// FindEntities returns the entities of a group with that name or account, oldest first. Names are compared by
+// text.NameKey.
 func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]reverie.Entity, error) {
 	what := fmt.Sprintf("look for an entity of group %q", groupID)
 	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Entity, error) {
@@ -229,9 +225,8 @@ func (s *Store) FindEntities(ctx context.Context, groupID, name string) ([]rever
 	})
 }
 
-// ListEntities returns a page of a group's entities by subject, with their names in
-// force and their active claims, and how many there are in all. A limit of 0 is no
-// limit. An unknown group is reverie.ErrNotFound.
+// ListEntities returns a page of a group's entities by subject, with their active names and claims, and their total
+// number. A limit of 0 is no limit. An unknown group is reverie.ErrNotFound.
 func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.EntityFilter, limit,
 	offset int) ([]reverie.Entity, int, error) {
 	var list []reverie.Entity
@@ -244,7 +239,7 @@ func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.Enti
 			}
 			key := text.NameKey(f.Name)
 			if f.Name != "" && key == "" {
-				return nil // a name of quotation marks alone is nobody's
+				return nil // a name of quotation marks only matches nothing
 			}
 			filter := []any{groupID, string(f.Kind), key, f.All}
 			if err := t.Get(ctx, &total, fmt.Sprintf(entityFilter, `count(*)`), filter...); err != nil {
@@ -263,10 +258,9 @@ func (s *Store) ListEntities(ctx context.Context, groupID string, f reverie.Enti
 	return list, total, err
 }
 
-// Entity returns one entity with its names in force and its active claims, each
-// with its evidence; those of entities merged into it included. One that is itself
-// merged is shown as it is, and so is one that was withdrawn. An empty groupID looks in
-// all groups. An entity that does not exist, or is another group's, is reverie.ErrNotFound.
+// Entity returns one entity with its active names, and its active claims with their evidence, including those of
+// entities merged into it. A merged or withdrawn entity is returned as it is. An empty groupID searches all groups. An
+// entity that does not exist, or belongs to another group, is reverie.ErrNotFound.
 func (s *Store) Entity(ctx context.Context, groupID, entityID string) (reverie.Entity, error) {
 	return read(ctx, s, groupID, "read an entity", func(ctx context.Context, t *pg.Tx) (reverie.Entity, error) {
 		e, merged, err := getEntity(ctx, t, groupID, entityID)
@@ -281,7 +275,7 @@ func (s *Store) Entity(ctx context.Context, groupID, entityID string) (reverie.E
 	})
 }
 
-// getEntity reads an entity's own row, and which entities of its group are merged.
+// getEntity reads the row of an entity, and all merges in its group.
 func getEntity(ctx context.Context, t *pg.Tx, groupID, entityID string) (reverie.Entity, merges, error) {
 	var e reverie.Entity
 	if !reverie.IsID(entityID) {
@@ -296,9 +290,8 @@ func getEntity(ctx context.Context, t *pg.Tx, groupID, entityID string) (reverie
 	return e, merged, err
 }
 
-// EntityHistory returns what became of an entity and of those merged into it,
-// oldest first: its changes, and every version of what was said of it. An empty
-// groupID looks in all groups.
+// EntityHistory returns the history of an entity and of those merged into it, oldest first: its changes, and all
+// versions of its claims. An empty groupID searches all groups.
 func (s *Store) EntityHistory(ctx context.Context, groupID, entityID string) ([]reverie.EntityChange, []reverie.Claim,
 	error) {
 	var changes []reverie.EntityChange
@@ -321,7 +314,7 @@ func (s *Store) EntityHistory(ctx context.Context, groupID, entityID string) ([]
 	return changes, versions, err
 }
 
-// fillClaimEvidence gives each version what speaks for it, by time.
+// fillClaimEvidence adds the evidence of each version, by time.
 func fillClaimEvidence(ctx context.Context, t *pg.Tx, groupID string, list []reverie.Claim) error {
 	at, lineages := map[string]int{}, pq.StringArray{}
 	for i, c := range list {

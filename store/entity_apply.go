@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// The entities of a plan, and those merged into them whose claims it writes.
+	// The entities of a plan, and those merged into them whose claims the plan writes.
 	lockEntitiesQuery = `select ` + entityColumns + ` from entities
 		where group_id = $1 and entity_id in (select unnest($2::uuid[])
 			union select c.entity_id from entity_claims c where c.group_id = $1 and c.claim_id = any ($3::uuid[]))
@@ -31,26 +31,24 @@ const (
 		where group_id = $1 and entity_id = any ($3::uuid[])`
 )
 
-// entityBatch is a plan of entities on its way into them.
+// entityBatch is a plan that is being written.
 type entityBatch struct {
 	reverie.EntityPlan
 	at    time.Time
-	heads map[string]reverie.Claim // by claim_id, of the claims that it rests on
-	// owners are the known entities that it writes, and those that they are read as.
+	heads map[string]reverie.Claim // by claim_id: the heads of the claims that the plan writes
+	// owners are the known entities that the plan writes to, and those that they are merged into.
 	owners map[string]bool
 }
 
-// ApplyEntities writes what one chunk of impressions came to, in one transaction
-// whose number of statements does not depend on the plan's size: entities, names,
-// claims with their evidence, what waits, change log, the run of each message, the
-// chunk's status and the run's stats. It returns the changes, support not among
-// them.
+// ApplyEntities writes the plan of one chunk of impressions in one transaction. The number of statements does not
+// depend on the plan's size. It writes entities, names, claims with their evidence, postponed observations and the
+// change log. It also writes the run of each message, the status of the chunk and the stats of the run. It returns the
+// changes without support.
 //
-// Nothing is written and the error is reverie.ErrLeaseLost when another holder took
-// the lease; reverie.ErrConflict when an entity or a claim has moved, a message or
-// an observation does not wait any more, an account is another entity's, or a claim
-// is there already; reverie.ErrInvalid when the plan contradicts itself. A chunk
-// that has been applied already returns its changes.
+// After an error nothing is written. A lost lease is reverie.ErrLeaseLost. It is reverie.ErrConflict if an entity or a
+// claim has changed, if a message or an observation is no longer pending, or if an account or a claim exists already. A
+// plan that contradicts itself is reverie.ErrInvalid. For a chunk that was applied before, it returns the changes of
+// that time.
 func (s *Store) ApplyEntities(ctx context.Context, lease reverie.Lease,
 	plan reverie.EntityPlan) ([]reverie.EntityChange, error) {
 	what := fmt.Sprintf("apply chunk %d of run %s to the entities of group %q", plan.ChunkNo, plan.RunID, plan.GroupID)
@@ -85,7 +83,7 @@ func (s *Store) applyEntities(ctx context.Context, t *pg.Tx, plan reverie.Entity
 	if status.Run != string(reverie.RunRunning) {
 		return nil, fmt.Errorf("the run has ended as %s: %w", status.Run, reverie.ErrConflict)
 	}
-	messages := slices.Sorted(maps.Keys(plan.Outcomes)) // one order of locks for everybody
+	messages := slices.Sorted(maps.Keys(plan.Outcomes)) // all writers lock in this order
 	if err := use(ctx, t, plan.GroupID, reverie.JobImpression, plan.RunID, messages); err != nil {
 		return nil, err
 	}
@@ -112,7 +110,7 @@ func (s *Store) applyEntities(ctx context.Context, t *pg.Tx, plan reverie.Entity
 	return list, t.Exec(ctx, statsQuery, plan.GroupID, plan.RunID, pg.AsJSON(plan.Stats))
 }
 
-// write applies the plan's steps, in the order in which they refer to each other.
+// write applies the steps of the plan, in the order in which they refer to each other.
 func (b *entityBatch) write(ctx context.Context, t *pg.Tx) ([]reverie.EntityChange, error) {
 	for _, step := range []func(context.Context, *pg.Tx) error{
 		b.lock, b.insertEntities, b.insertNames, b.moveClaims, b.insertClaims, b.insertEvidence, b.raise,
@@ -125,8 +123,7 @@ func (b *entityBatch) write(ctx context.Context, t *pg.Tx) ([]reverie.EntityChan
 	return list, InsertEntityChanges(ctx, t, b.GroupID, &b.RunID, b.ChunkNo, b.at, list)
 }
 
-// lock locks the entities that the plan rests on and refuses it when one has moved,
-// or a claim has.
+// lock locks the entities of the plan. It refuses the plan if one of them, or one of the claims, has changed.
 func (b *entityBatch) lock(ctx context.Context, t *pg.Tx) error {
 	var claimIDs []string
 	for _, st := range b.Claims {
@@ -171,7 +168,7 @@ func (b *entityBatch) lock(ctx context.Context, t *pg.Tx) error {
 	return b.lockClaims(ctx, t, merged, claimIDs)
 }
 
-// written are the known entities that get names or new claims.
+// written returns the known entities that get names or new claims.
 func (b *entityBatch) written() (ids []string) {
 	created := map[string]bool{}
 	for _, e := range b.Creates {
@@ -188,8 +185,8 @@ func (b *entityBatch) written() (ids []string) {
 	return ids
 }
 
-// own notes that an entity is written, so that its version rises, and that of the one that it
-// is read as. It tells whether the plan rests on a version of the latter.
+// own marks an entity, and the one that it is merged into, for a new version. It reports whether the plan expects a
+// version of the latter.
 func (b *entityBatch) own(merged merges, id string) bool {
 	root := merged.root(id)
 	b.owners[id], b.owners[root] = true, true
@@ -197,10 +194,9 @@ func (b *entityBatch) own(merged merges, id string) bool {
 	return known
 }
 
-// lockClaims reads the claims that the plan rests on: whoever writes one has locked
-// its entity. Those of an entity that is merged are written under the one that it
-// is read as, whose version rises with every merge beneath it. A step gets what belongs to
-// the lineage: its birth, the entity that it is about, and the text that it replaces.
+// lockClaims reads the heads of the claims that the plan writes; all writers of claims lock the entity first. Claims of
+// a merged entity are written under the entity that it is merged into, whose version rises with each merge. It
+// completes each step from the lineage: the time of its creation, its entity, and the text that it replaces.
 func (b *entityBatch) lockClaims(ctx context.Context, t *pg.Tx, merged merges, ids []string) error {
 	var rows []reverie.Claim
 	if err := t.Select(ctx, &rows, claimHeadsQuery, b.GroupID, OrEmpty(pq.StringArray(ids))); err != nil {
@@ -234,7 +230,7 @@ func (b *entityBatch) lockClaims(ctx context.Context, t *pg.Tx, merged merges, i
 	return nil
 }
 
-// raise counts up the versions of all known entities that were written.
+// raise increments the versions of all known entities that were written.
 func (b *entityBatch) raise(ctx context.Context, t *pg.Tx) error {
 	if len(b.owners) == 0 {
 		return nil
@@ -251,8 +247,8 @@ const (
 		select $1, $2::uuid, $3::timestamptz, u.* from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[],
 			$8::text[]) as u`
 
-	// One statement ends replaced versions and strengthens supported ones; it comes
-	// before the new versions, since a lineage has one active head.
+	// One statement ends replaced versions and strengthens supported ones. It comes before the new versions, since a
+	// lineage has one active head.
 	moveClaimsQuery = `update entity_claims c set
 			status = case when u.ends then 'deprecated' else c.status end,
 			ended_at = case when u.ends then $2::timestamptz else c.ended_at end,
@@ -342,7 +338,7 @@ const (
 	entityChangeColumns = `group_id, change_id, run_id, undone_run_id, entity_id, action, other_id, claim_id, old_text,
 		new_text, change_reason, evidence, created_at`
 
-	// A person's and a run's changes of one instant keep their order by id.
+	// Changes of one time keep their order by id.
 	entityHistoryQuery = `select ` + entityChangeColumns + ` from entity_change_log
 		where group_id = $1 and entity_id = any ($2::uuid[]) order by created_at, change_id`
 
@@ -358,8 +354,8 @@ const (
 			$13::jsonb[], $14::uuid[]) as u`
 )
 
-// InsertEntityChanges writes log rows of one instant and completes them. A nil
-// runID is a person's change, and then chunkNo does not count.
+// InsertEntityChanges writes rows of the change log with one time, and completes them. A nil runID means a person's
+// change; chunkNo is ignored then.
 func InsertEntityChanges(ctx context.Context, t *pg.Tx, groupID string, runID *string, chunkNo int, at time.Time,
 	list []reverie.EntityChange) error {
 	var no any

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// A message's time is that of its use, so that the order comes from the index.
+	// The time of a message is read from message_uses, so that its index gives the order.
 	waitingMessages = `select ` + MessageColumns + ` from (
 			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = $1
 				and m.message_id = u.message_id
@@ -27,7 +27,7 @@ const (
 	messagesQuery = `select ` + MessageColumns + ` from messages
 		where group_id = $1 and message_id = any ($2::text[]) order by sent_at, seq`
 
-	// Step by step through the index, however much an account has written.
+	// A recursive query through the index, however much an account has written.
 	namesakesQuery = `select n.name as author, a.author_id, (select role from messages
 				where group_id = $1 and author <> '' and author = n.name and author_id = a.author_id limit 1) as role
 		from unnest($2::text[]) as n (name) cross join lateral (
@@ -47,11 +47,10 @@ const (
 		where n.group_id = $1 and n.ended_at is null order by n.created_at, n.name_id`
 )
 
-// GatherEntities reads what one chunk of impressions needs, in one snapshot and at
-// most six statements: messages that wait for the job, what those reply to, the
-// identity index and what was postponed, of too much the newest and the oldest.
-// Names of an entity that a person merged into another are the other's. A zero
-// Until is no bound. An unknown group is reverie.ErrNotFound.
+// GatherEntities reads what one chunk of impressions needs, in one snapshot and at most six statements. It reads the
+// pending messages of the job, those that they reply to, the identity index, and the postponed observations. If there
+// are too many of the latter, it reads the newest and the oldest. The names of a merged entity belong to the entity
+// that it is merged into. A zero Until is no bound. An unknown group is reverie.ErrNotFound.
 func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reverie.EntityState, error) {
 	what := fmt.Sprintf("gather the entities of group %q", q.GroupID)
 	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.EntityState, err error) {
@@ -75,8 +74,8 @@ func (s *Store) GatherEntities(ctx context.Context, q reverie.EntityQuery) (reve
 	})
 }
 
-// waiting reads the oldest messages that wait in the window and looks one further,
-// or those of it that are named: whether there are others is for the next look to say.
+// waiting reads the oldest pending messages of the window and reports whether there are more, or those of them that are
+// named, and reports true.
 func waiting(ctx context.Context, t *pg.Tx, q reverie.EntityQuery) ([]reverie.Message, bool, error) {
 	var list []reverie.Message
 	job, since, until := string(reverie.JobImpression), pg.OrMinusInfinity(q.Since), pg.OrInfinity(q.Until)
@@ -93,7 +92,7 @@ func waiting(ctx context.Context, t *pg.Tx, q reverie.EntityQuery) ([]reverie.Me
 	return list[:min(limit, len(list))], more, nil
 }
 
-// replied reads what messages reply to and is not among them.
+// replied reads the messages that the given ones reply to, without those that are given.
 func replied(ctx context.Context, t *pg.Tx, groupID string, messages []reverie.Message) ([]reverie.Message, error) {
 	here := map[string]bool{}
 	for _, m := range messages {
@@ -114,12 +113,11 @@ func replied(ctx context.Context, t *pg.Tx, groupID string, messages []reverie.M
 	return list, err
 }
 
-// maxNamesakes bounds how many accounts are read that have gone by one name: two
-// make it ambiguous.
+// maxNamesakes is how many accounts with one name are read: two make it ambiguous.
 const maxNamesakes = 8
 
-// namesakes reads which accounts have gone by a name of the messages' authors, or of
-// what waits, as it is written: one message of each, without its text.
+// namesakes reads the accounts that have used a name of the authors, or of postponed observations, exactly as written.
+// It returns one message of each account, without its text.
 func namesakes(ctx context.Context, t *pg.Tx, groupID string, state reverie.EntityState) ([]reverie.Message, error) {
 	var names []string
 	for _, m := range state.Messages {
@@ -137,8 +135,8 @@ func namesakes(ctx context.Context, t *pg.Tx, groupID string, state reverie.Enti
 	return list, err
 }
 
-// identityIndex reads the names in force of all entities. What is merged goes
-// under the name, and the kind, of the entity that it is read as.
+// identityIndex reads the active names of all entities. Names of a merged entity have the id and the kind of the entity
+// that it is merged into.
 func identityIndex(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.EntityName, error) {
 	merged, err := readMerges(ctx, t, mergesQuery, groupID)
 	if err != nil {
@@ -166,8 +164,8 @@ const (
 	waitingObservationsQuery = `select ` + observationColumns + ` from entity_observations
 		where group_id = $1 and status = 'waiting' order by created_at, observation_id limit $2`
 
-	// Those that later words are the likeliest to join, and those that may have
-	// waited too long: however many there are, none is passed over for ever.
+	// The newest may be joined by the next messages, and the oldest may have expired. So all are read at some time,
+	// however many there are.
 	endsOfWaitingQuery = `select ` + observationColumns + ` from entity_observations
 		where group_id = $1 and observation_id in (
 			(select observation_id from entity_observations where group_id = $1 and status = 'waiting'
@@ -186,12 +184,10 @@ const (
 		where o.group_id = $1 and o.observation_id = u.id and o.status = 'waiting'`
 )
 
-// maxWaiting bounds how many of the newest postponed observations one chunk is
-// given, and how many of the oldest.
+// maxWaiting is how many of the newest, and of the oldest, postponed observations one chunk gets.
 const maxWaiting = 500
 
-// WaitingObservations lists the observations of a group that wait to be sure whom
-// they are about, oldest first, at most so many. An unknown group is
+// WaitingObservations lists the postponed observations of a group, oldest first, at most limit. An unknown group is
 // reverie.ErrNotFound.
 func (s *Store) WaitingObservations(ctx context.Context, groupID string, limit int) ([]reverie.Observation, error) {
 	what := fmt.Sprintf("list the observations that wait in group %q", groupID)
@@ -212,7 +208,7 @@ func waitingObservations(ctx context.Context, t *pg.Tx, query, groupID string, l
 	err := t.Select(ctx, &rows, query, groupID, limit)
 	list := make([]reverie.Observation, len(rows))
 	for i, r := range rows {
-		o := r.Body // the columns say better than the body where it stands
+		o := r.Body // the columns are newer than the body
 		o.GroupID, o.ID, o.RunID, o.Status, o.Postponed = r.GroupID, r.ID, r.RunID, r.Status, r.Postponed
 		o.LastAt, o.ExpiresAt, o.CreatedAt = r.LastAt, r.ExpiresAt, r.CreatedAt
 		list[i] = o
@@ -220,9 +216,8 @@ func waitingObservations(ctx context.Context, t *pg.Tx, query, groupID string, l
 	return list, err
 }
 
-// postpone lets a plan's observations wait, and settles those that are part of an
-// entity by now, go on in one that waits anew, or have waited too long. One that no
-// longer waits is reverie.ErrConflict.
+// postpone writes the postponed observations of a plan. It settles those that an entity has taken over, that a new one
+// continues, or that have expired. An observation that is no longer pending is reverie.ErrConflict.
 func postpone(ctx context.Context, t *pg.Tx, plan reverie.EntityPlan, at time.Time) error {
 	var settled pg.Columns
 	for _, id := range plan.Joined {

@@ -20,13 +20,12 @@ const (
 		where group_id = $1 and entity_id = $2`
 )
 
-// MergeEntities says, by a person's word, that entity b is the same as entity a:
-// b becomes part of a, and whoever reads a reads both. Nothing is moved, so that
-// [Store.UnmergeEntity] restores both exactly. It takes no lease: it locks both.
+// MergeEntities merges entity b into entity a, because a person says that they are the same. Readers of a then read
+// both. Nothing is moved, so [Store.UnmergeEntity] restores both exactly. It takes no lease: it locks both.
 //
-// An empty groupID looks in all groups. An entity that does not exist, or is
-// another group's, is reverie.ErrNotFound; one that is part of another already, or
-// was withdrawn, is reverie.ErrConflict, and an entity with itself reverie.ErrInvalid.
+// An empty groupID searches all groups. An entity that does not exist, or belongs to another group, is
+// reverie.ErrNotFound. An entity that is merged already, or withdrawn, is reverie.ErrConflict. An entity with itself is
+// reverie.ErrInvalid.
 func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string) (into, merged reverie.Entity,
 	err error) {
 	what := fmt.Sprintf("merge entity %s into %s", b, a)
@@ -60,9 +59,8 @@ func (s *Store) MergeEntities(ctx context.Context, groupID, a, b, reason string)
 	return s.joined(ctx, err, into, merged)
 }
 
-// UnmergeEntity takes back that entity b is part of another: both are again what
-// they were, with what was said of either since. The entity that it was part of is
-// returned beside it. One that is no part of another is reverie.ErrConflict; see
+// UnmergeEntity separates entity b from the entity that it is merged into. Both are as they were before, with what was
+// written to either since. It also returns the other entity. An entity that is not merged is reverie.ErrConflict; see
 // [Store.MergeEntities] for the rest.
 func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (from, merged reverie.Entity, err error) {
 	err = s.join(ctx, fmt.Sprintf("unmerge entity %s", b), groupID, b, func(ctx context.Context, t *pg.Tx,
@@ -75,7 +73,7 @@ func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (f
 		if len(above) == 0 {
 			return fmt.Errorf("%q is not part of another entity: %w", e.Subject, reverie.ErrConflict)
 		}
-		// Whoever reads those above reads b, so that their versions rise with it.
+		// Readers of the entities above read b, so their versions rise, too.
 		touched := append([]string{b}, above...)
 		locked, err := lockEntities(ctx, t, e.GroupID, touched)
 		if err != nil {
@@ -90,9 +88,8 @@ func (s *Store) UnmergeEntity(ctx context.Context, groupID, b, reason string) (f
 	return s.joined(ctx, err, from, merged)
 }
 
-// join runs a person's change of which entities are one. The group's row keeps
-// others from changing that at the same time; entities are locked by whoever
-// writes what is said of them.
+// join runs a person's change of merges. The lock of the group prevents other such changes; writers of claims lock the
+// entities.
 func (s *Store) join(ctx context.Context, what, groupID, entityID string, do func(context.Context, *pg.Tx,
 	reverie.Entity) error) error {
 	return s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {
@@ -107,7 +104,7 @@ func (s *Store) join(ctx context.Context, what, groupID, entityID string, do fun
 	}}.Once(groupID))
 }
 
-// joined reads both entities as they are after a change.
+// joined reads both entities after a change.
 func (s *Store) joined(ctx context.Context, err error, whole, part reverie.Entity) (reverie.Entity, reverie.Entity,
 	error) {
 	if err != nil {
@@ -120,7 +117,7 @@ func (s *Store) joined(ctx context.Context, err error, whole, part reverie.Entit
 	return whole, part, err
 }
 
-// lockEntities locks entities in the order of their ids, which is everybody's.
+// lockEntities locks entities in the order of their ids, as all writers do.
 func lockEntities(ctx context.Context, t *pg.Tx, groupID string, ids []string) (map[string]reverie.Entity, error) {
 	rows, err := pg.Select[reverie.Entity](ctx, t, lockByIDQuery, groupID, pq.StringArray(ids))
 	found := make(map[string]reverie.Entity, len(rows))
@@ -130,8 +127,7 @@ func lockEntities(ctx context.Context, t *pg.Tx, groupID string, ids []string) (
 	return found, err
 }
 
-// noteJoin counts the versions of all who are touched up and writes a row of the
-// change log for both.
+// noteJoin increments the versions of all affected entities, and writes a row of the change log for both.
 func (s *Store) noteJoin(ctx context.Context, t *pg.Tx, action reverie.EntityAction, whole, part reverie.Entity,
 	touched []string, reason string) error {
 	at := s.db.Now()
@@ -146,9 +142,8 @@ func (s *Store) noteJoin(ctx context.Context, t *pg.Tx, action reverie.EntityAct
 
 const mergesQuery = `select entity_id, merged_into from entities where group_id = $1 and merged_into is not null`
 
-// merges says of each entity of a group that a person has merged into another
-// which that is. Nothing else of a merge is written down: whoever reads an entity
-// reads those merged into it too.
+// merges maps each merged entity of a group to the one that it was merged into. Nothing else of a merge is stored:
+// readers of an entity also read those merged into it.
 type merges map[string]string
 
 func readMerges(ctx context.Context, t *pg.Tx, query string, args ...any) (merges, error) {
@@ -164,8 +159,7 @@ func readMerges(ctx context.Context, t *pg.Tx, query string, args ...any) (merge
 	return m, err
 }
 
-// above are the entities that one is part of, the nearest first; none for one
-// that stands for itself.
+// above returns the entities that an entity is merged into, nearest first; none if it is not merged.
 func (m merges) above(id string) []string {
 	var list []string
 	for up, ok := m[id]; ok && !slices.Contains(list, up); up, ok = m[up] {
@@ -174,7 +168,7 @@ func (m merges) above(id string) []string {
 	return list
 }
 
-// root is the entity that an entity is read as.
+// root returns the entity that an entity is finally merged into, or itself.
 func (m merges) root(id string) string {
 	if up := m.above(id); len(up) > 0 {
 		return up[len(up)-1]
@@ -182,8 +176,7 @@ func (m merges) root(id string) string {
 	return id
 }
 
-// members are the entities, and all that are merged into one of them, directly or
-// not, each with those of the given ones that it is read with.
+// members maps the given entities, and all merged into them, directly or not, to the given ones that include them.
 func (m merges) members(ids []string) map[string][]string {
 	tops := make(map[string][]string, len(ids))
 	for _, id := range ids {

@@ -8,9 +8,8 @@ import (
 	"reverie/internal/text"
 )
 
-// checkEntityPlan refuses a plan that contradicts itself, before anything is locked. What
-// the constraints of the schema refuse anyway, such as a kind or a number that is none, is
-// left to them. Its errors are reverie.ErrInvalid and name the part.
+// checkEntityPlan refuses a plan that contradicts itself, before anything is locked. Constraints of the schema refuse
+// other errors, such as an unknown kind or an invalid number. Errors are reverie.ErrInvalid and name the part.
 func checkEntityPlan(plan reverie.EntityPlan) error {
 	seen := map[string]bool{}
 	once := func(parts ...any) bool {
@@ -68,7 +67,7 @@ func checkEntityPlan(plan reverie.EntityPlan) error {
 	return checkObservations(plan, once)
 }
 
-// checkObservations refuses observations that end twice, or wait for ever.
+// checkObservations refuses observations that are settled twice, or never expire.
 func checkObservations(plan reverie.EntityPlan, once func(...any) bool) error {
 	ended := slices.Concat(plan.Joined, plan.Expired)
 	for _, o := range plan.Postponed {

@@ -12,10 +12,10 @@ import (
 	"reverie/store/pg"
 )
 
-// A row that an erasure has changed is marked in erased_memories by a hash of its table
-// and key, in the form of an id: what an older export has in its place is passed over.
+// A row that an erasure has changed is marked in erased_memories by a hash of its table and key, in the form of an id.
+// The import of an older export skips such a row.
 
-// RowMark is the mark of a row whose key is those parts, in the order of its exportedKeys.
+// RowMark returns the mark of a row with this primary key, in the order of its ExportedKeys.
 func RowMark(table string, key ...string) string {
 	s := sha256.Sum256([]byte(table + "\n" + strings.Join(key, "/")))
 	return fmt.Sprintf("%x-%x-%x-%x-%x", s[:4], s[4:6], s[6:8], s[8:10], s[10:16])
@@ -36,8 +36,8 @@ var ExportedKeys = map[string][]string{
 	"active_nights":       {"night"},
 }
 
-// ChangeMarkedRows runs an update of a table, x in it, and returns how many rows that changed,
-// and, where they are exported, their marks.
+// ChangeMarkedRows runs an update of table x. It returns the number of changed rows and, for exported tables, their
+// marks.
 func ChangeMarkedRows(ctx context.Context, t *pg.Tx, table, set string, args ...any) (int, pq.StringArray, error) {
 	query := `update ` + table + ` x set ` + set
 	key, ok := ExportedKeys[table]
@@ -55,15 +55,15 @@ func ChangeMarkedRows(ctx context.Context, t *pg.Tx, table, set string, args ...
 	return len(marks), marks, nil
 }
 
-// ErasedMessageHash is what is kept of the id of a message k of group $1 that was erased.
+// ErasedMessageHash is the stored hash of the id of an erased message k of group $1.
 const ErasedMessageHash = `sha256(convert_to($1 || E'\n' || k.id, 'UTF8'))`
 
-// EvidenceErased is why a memory is judged again.
+// EvidenceErased is the reason for which a memory is judged again.
 const EvidenceErased = "evidence erased"
 
 const (
-	// What held memories said that this settles: all but what an active version says in
-	// the very same words, for which there is other evidence, or a person's word.
+	// The versions of held memories that this settles. A version stays if an active one has exactly its text, for which
+	// there is other evidence or a person's word.
 	judgedVersionsQuery = `select m.memory_id from memories m
 		join rejudgements q on q.group_id = $1 and q.lineage_id = m.lineage_id and q.reason = $3
 		where m.group_id = $1 and m.lineage_id = any ($2::uuid[]) and m.status not in ('active', 'held')
@@ -71,7 +71,7 @@ const (
 			and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id
 				and n.status = 'active' and n.content_hash = m.content_hash)`
 
-	// Of a group in which nobody was erased, nothing is marked.
+	// In a group without erasures, no row is marked.
 	markRowsQuery = `insert into erased_memories (group_id, id, erasure_id)
 		select r.group_id, x.id, r.erasure_id from unnest($2::uuid[]) as x (id)
 		cross join (select group_id, erasure_id from erasures where group_id = $1 order by created_at desc, erasure_id
@@ -79,8 +79,8 @@ const (
 		on conflict do nothing`
 )
 
-// blankings empty versions $2 of memories, wherever they stand. What is said of them
-// instead is $3, with the hash $4, and of why they changed $5.
+// blankings remove the texts of versions $2 from memories and all copies. $3 replaces the text, $4 its hash, and $5 the
+// reason of the change.
 var blankings = []struct{ table, set string }{
 	{"memories", `change_summary = $5 where group_id = $1 and parent_id = any ($2::uuid[]) and $3 <> $4`},
 	{"memories", `statement = $3, content_hash = $4, tags = '{}', change_summary = $5, embedding = null,
@@ -107,8 +107,7 @@ var blankings = []struct{ table, set string }{
 			where (s->>'memory_id')::uuid = any ($2::uuid[]) or (s#>>'{head,memory_id}')::uuid = any ($2::uuid[]))`},
 }
 
-// BlankVersions empties versions of memories that say what was erased. It returns how
-// many rows that changed, by table, and their marks.
+// BlankVersions removes the texts of versions. It returns the number of changed rows by table, and their marks.
 func BlankVersions(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringArray, why string) (map[string]int,
 	pq.StringArray, error) {
 	rows := map[string]int{}
@@ -126,8 +125,8 @@ func BlankVersions(ctx context.Context, t *pg.Tx, groupID string, ids pq.StringA
 	return rows, marks, nil
 }
 
-// settleErased empties what held memories said whose evidence was erased, now that they
-// have been judged, or a person has decided on them.
+// settleErased removes the texts of held memories whose evidence was erased, after they were judged or a person has
+// decided on them.
 func settleErased(ctx context.Context, t *pg.Tx, groupID string, lineages pq.StringArray) error {
 	var ids pq.StringArray
 	if err := t.Select(ctx, &ids, judgedVersionsQuery, groupID, lineages, EvidenceErased, text.Erased); err != nil ||

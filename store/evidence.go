@@ -10,9 +10,8 @@ import (
 	"reverie/store/pg"
 )
 
-// What bears out again what a version rests on by its sources repeats nothing: those
-// are the same messages each time. Elsewhere a message is evidence of each version, and
-// of each support, that cites it.
+// Support of a version with sources repeats none of the messages that it has already, because they are the same each
+// time. Otherwise a message is evidence of each version, and of each support, that cites it.
 const insertEvidenceQuery = `
 	insert into memory_evidence (group_id, evidence_no, run_id, created_at, lineage_id, memory_id, action, message_id, author_id,
 		author, quote, sent_at, local_date)
@@ -25,14 +24,14 @@ const insertEvidenceQuery = `
 		and e.lineage_id = u.lineage_id and e.message_id = u.message_id and e.action <> 'delete'
 			and e.withdrawn_at is null)`
 
-// InsertEvidence writes what each step rests on. memoryID names the version that a
-// step's evidence belongs to; a nil runID is a person's.
+// InsertEvidence writes the evidence of each step. memoryID returns the version to which it belongs. A nil runID means
+// a person.
 func InsertEvidence(ctx context.Context, t *pg.Tx, groupID string, runID *string, at time.Time, steps []reverie.Step,
 	memoryID func(reverie.Step) string) error {
 	var rows pg.Columns
 	for _, step := range steps {
 		action := step.Action
-		if action == reverie.ActionArchive { // it supports the memory no more than that of a delete
+		if action == reverie.ActionArchive { // like that of a delete, it does not support the memory
 			action = reverie.ActionDelete
 		}
 		for _, e := range step.Evidence {

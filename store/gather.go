@@ -12,34 +12,33 @@ import (
 )
 
 const (
-	// headColumns are those of a reverie.HeadState, of memories m.
+	// headColumns are the columns of reverie.HeadState, for memories m.
 	headColumns = MemoryColumns + `, array(
 			select distinct to_char(e.local_date, 'YYYY-MM-DD') from memory_evidence e
 			where e.group_id = $1 and e.lineage_id = m.lineage_id and e.action <> 'delete' and e.withdrawn_at is null
 			order by 1) as support_dates`
 
-	// usedAt is when an answer used a memory m last, null for never.
+	// usedAt is when an answer last used a memory m, null for never.
 	usedAt = `greatest((select max(l.created_at) from memory_usage_log l
 			where l.group_id = $1 and l.lineage_id = m.lineage_id and l.was_referenced),
 		(select t.last_used_at from memory_usage_totals t where t.group_id = $1 and t.lineage_id = m.lineage_id))`
 
-	// nights are the newest of the active nights of the group $1: nothing is stale only after more.
+	// nights are the newest active nights of group $1. They suffice, because no memory becomes stale only after more.
 	nights = `array(select to_char(night, 'YYYY-MM-DD') from (select night from active_nights where group_id = $1
 		order by night desc limit 1000) n order by night)`
 
 	nightsQuery = `select ` + GroupColumns + `, ` + nights + ` as nights from groups where group_id = $1`
 
-	// archivedOf are the newest archived heads of a kind: those that new facts bring back.
+	// archivedOf and newestArchived select the newest archived heads of a kind, which new facts may make active again.
 	archivedOf     = ` in (select memory_id from memories where group_id = $1 and kind = `
 	newestArchived = ` and status = 'archived' order by last_supported_at desc, lineage_id limit 200)`
 
-	// What a run has queued itself waits for the next one.
+	// A memory that this run has queued is left to the next run.
 	waitsFor = `q.run_id is null and not exists (select 1 from memory_change_log c
 				where c.group_id = $1 and c.change_id = q.change_id and c.run_id::text = $3)`
 
-	// heldLines are, of each version of the group $1, the run whose plan for it waits for a person, and
-	// what a person has rejected since the version got its last evidence. Who takes a run back says
-	// nothing of its lines.
+	// heldLines has, for each version of group $1, the run with a pending plan for it. It also has the steps that a
+	// person has rejected since the newest evidence of the version. Undoing a run is no decision on its held steps.
 	heldLines = `held as materialized (
 			select s -> 'head' ->> 'memory_id' as memory_id, max(h.run_id::text) filter (where h.status = 'waiting') as waits,
 				array_agg(concat_ws(' ', s ->> 'action', s ->> 'content_hash')) filter (where h.status = 'rejected') as rejected
@@ -52,8 +51,8 @@ const (
 	heldColumns = `coalesce((select w.waits from held w where w.memory_id = m.memory_id::text), '') as waits,
 			coalesce((select w.rejected from held w where w.memory_id = m.memory_id::text), '{}') as rejected`
 
-	// Mostly no person has a say in a group's heads, and none is to be judged again: then the plain
-	// query reads them. What PostgreSQL never runs of the other it still has to set up.
+	// Usually a group has no held or rejected plans, and no memory to be judged again. Then the plain query is used:
+	// PostgreSQL also sets up the parts of a query that it never runs.
 	undecidedQuery = `select exists (select 1 from held_plans where group_id = $1 and status in ('waiting', 'rejected'))
 		or exists (select 1 from rejudgements where group_id = $1 and run_id is null)`
 
@@ -63,10 +62,9 @@ const (
 			select m.* from memories m where m.group_id = $1 and m.memory_id` + archivedOf + `$2` + newestArchived + `) m
 		order by created_at, lineage_id`
 
-	// The heads of the kind, and whatever else is to be judged again. That is little, and
-	// mostly nothing.
-	// Which pending messages they rest on is looked up for all of them at once, and only where
-	// any wait: evidence that was withdrawn counts too, and no index has that by its lineage.
+	// The heads of the kind, and all other memories to be judged again, which are few or none. Their pending messages
+	// are looked up for all of them at once, and only if any memory is queued. Withdrawn evidence counts too, and no
+	// index has that by lineage.
 	headsQuery = `with ` + heldLines + `, awaited as materialized (
 			select e.lineage_id, array_agg(distinct x.message_id order by x.message_id) as ids
 			from messages x join memory_evidence e on e.group_id = $1 and e.message_id = x.message_id
@@ -108,8 +106,8 @@ const (
 		order by sent_at, seq`
 )
 
-// Gather reads what one chunk needs, in one snapshot and one round trip, or up to
-// three where memories are to be judged again. A zero Until is no bound. An unknown group is reverie.ErrNotFound.
+// Gather reads what one chunk needs, in one snapshot. It takes one round trip, or up to three if memories must be
+// judged again. A zero Until is no bound. An unknown group is reverie.ErrNotFound.
 func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.State, error) {
 	what := fmt.Sprintf("gather group %q", q.GroupID)
 	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
@@ -133,7 +131,7 @@ func (s *Store) Gather(ctx context.Context, q reverie.GatherQuery) (reverie.Stat
 	})
 }
 
-// groupNights asks for a group, and when it talked.
+// groupNights queues the query for a group and its active nights.
 func groupNights(ctx context.Context, t *pg.Tx, groupID string, group *reverie.Group, nights *[]string) *pg.Asked {
 	var row struct {
 		reverie.Group
@@ -145,7 +143,7 @@ func groupNights(ctx context.Context, t *pg.Tx, groupID string, group *reverie.G
 	})
 }
 
-// divide tells the heads of the kind from what else is to be judged again.
+// divide separates the heads of the kind from other memories to be judged again.
 func divide(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, all []reverie.HeadState, state *reverie.State) error {
 	var others pq.StringArray
 	for _, h := range all {
@@ -176,8 +174,8 @@ func divide(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, all []reverie.
 	return nil
 }
 
-// pending asks for the oldest messages of the window, looking one further, or for
-// those of it that are named and whether there are others.
+// pending queues the query for the oldest messages of the window and whether there are more, or for those that are
+// named.
 func pending(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, state *reverie.State) {
 	since, until, named := pg.OrMinusInfinity(q.Since), pg.OrInfinity(q.Until), pq.StringArray(q.MessageIDs)
 	if len(named) > 0 {
@@ -193,13 +191,13 @@ func pending(ctx context.Context, t *pg.Tx, q reverie.GatherQuery, state *reveri
 	})
 }
 
-// ActiveNights are the newest dates on which a group talked, sorted.
+// ActiveNights returns the newest dates on which a group talked, sorted.
 func ActiveNights(ctx context.Context, t *pg.Tx, groupID string) ([]string, error) {
 	list, err := pg.Get[pq.StringArray](ctx, t, `select `+nights, groupID)
 	return list, err
 }
 
-// Talk writes that a group talked on these dates: of a chat that is not stored.
+// Talk stores the dates on which a group talked, for a chat that is not stored.
 func (s *Store) Talk(ctx context.Context, groupID string, dates []string) error {
 	what := fmt.Sprintf("write when group %q talked", groupID)
 	return s.db.Run(ctx, pg.Work{What: what, Do: func(ctx context.Context, t *pg.Tx) error {

@@ -20,18 +20,17 @@ const (
 	EnsureGroupQuery = InsertGroupQuery + ` on conflict (group_id) do nothing`
 )
 
-// groupValues are the values of groupColumns.
+// groupValues returns the values of groupColumns.
 func groupValues(g reverie.Group) []any {
 	return []any{g.ID, g.Name, g.TimeZone, g.Language, g.Paused, g.DayBoundary, g.Impressions, g.SessionSilence,
 		g.DreamIdle, g.DreamSessions, g.DreamInterval, g.Team, g.Private}
 }
 
-// NewGroup are the arguments of insertGroupQuery.
+// NewGroup returns the arguments of insertGroupQuery.
 func NewGroup(g reverie.Group, at time.Time) []any { return append(groupValues(g), at) }
 
-// EnsureGroup inserts the group if it is not there, and leaves it as it is if it
-// is. An id or a setting that cannot be, as in [reverie.Group.Normalize], is
-// reverie.ErrInvalid, and so is the id of a team: see [Store.AddTeam].
+// EnsureGroup inserts a group if it does not exist, and does not change an existing one. An invalid id or setting, as
+// in [reverie.Group.Normalize], is reverie.ErrInvalid. So is the id of a team: see [Store.AddTeam].
 func (s *Store) EnsureGroup(ctx context.Context, g reverie.Group) (created bool, err error) {
 	if err := reverie.CheckChat(g.ID); err != nil {
 		return false, err
@@ -44,18 +43,18 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 		return false, err
 	}
 	args := NewGroup(g, s.db.Now())
-	var key string // each row has another
+	var key string // each row has another key
 	err = s.db.Run(ctx, pg.Work{What: fmt.Sprintf("add group %q", g.ID), Do: func(ctx context.Context, t *pg.Tx) error {
 		err := t.Get(ctx, &key, EnsureGroupQuery+` returning plan_key`, args...)
 		if created = err == nil; err != nil {
 			return IgnoreNoRows(err)
 		}
-		return t.Exec(ctx, claimLeaseQuery, g.ID, reverie.LeaseGroup) // for whoever takes it first
+		return t.Exec(ctx, claimLeaseQuery, g.ID, reverie.LeaseGroup) // the row of the lease, for its first holder
 	}, Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
 		if !created {
 			return true, nil // there was nothing to commit
 		}
-		if err := t.Exec(ctx, EnsureGroupQuery, args...); err != nil { // waits for one under way, and is rolled back
+		if err := t.Exec(ctx, EnsureGroupQuery, args...); err != nil { // waits for another insert; is rolled back
 			return false, err
 		}
 		return pg.Get[bool](ctx, t, `select plan_key = $2 from groups where group_id = $1`, g.ID, key)
@@ -63,8 +62,7 @@ func (s *Store) ensureTenant(ctx context.Context, g reverie.Group) (created bool
 	return created, err
 }
 
-// AddGroup inserts a group. One that exists is reverie.ErrConflict; see
-// [Store.EnsureGroup] for the rest.
+// AddGroup inserts a group. An existing one is reverie.ErrConflict; see [Store.EnsureGroup] for the rest.
 func (s *Store) AddGroup(ctx context.Context, g reverie.Group) error {
 	created, err := s.EnsureGroup(ctx, g)
 	if err == nil && !created {
@@ -90,8 +88,8 @@ func GetGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
 	return g, pg.NotFoundIfEmpty(err, "group %q", id)
 }
 
-// GroupTeam returns what a group says about its team, and whether anybody in it is linked with
-// another group, or reverie.ErrNotFound.
+// GroupTeam returns the team of a group, and whether anybody in it is linked with another group, or
+// reverie.ErrNotFound.
 func (s *Store) GroupTeam(ctx context.Context, id string) (team string, linked bool, err error) {
 	var row struct {
 		Team   string
@@ -104,8 +102,7 @@ func (s *Store) GroupTeam(ctx context.Context, id string) (team string, linked b
 
 const isLinked = `exists (select 1 from entity_links l where l.group_id = $1) as linked`
 
-// Groups returns the named groups with their past calendars, by id. Those that do
-// not exist are left out.
+// Groups returns the named groups with their past calendars, by id. Unknown ones are left out.
 func (s *Store) Groups(ctx context.Context, ids []string) (map[string]reverie.Group, error) {
 	what := "read groups"
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (found map[string]reverie.Group, err error) {
@@ -148,8 +145,8 @@ const (
 		where g.group_id = any ($1::text[])`
 )
 
-// GroupList lists groups by id with how they stand, in one snapshot and at most
-// five statements. A named group that does not exist is reverie.ErrNotFound.
+// GroupList lists groups by id with their state, in one snapshot and at most five statements. A named group that does
+// not exist is reverie.ErrNotFound.
 func (s *Store) GroupList(ctx context.Context, q reverie.GroupQuery) ([]reverie.GroupEntry, error) {
 	what := "list groups"
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (list []reverie.GroupEntry, err error) {
@@ -193,7 +190,7 @@ const (
 	pastQuery = `select group_id, time_zone, day_boundary, valid_until from past_calendars
 		where group_id = any ($1::text[]) order by group_id, valid_until`
 
-	// Dates that were never worked on need no calendar of their own.
+	// A calendar without any run need not be stored.
 	keepCalendarQuery = `insert into past_calendars (group_id, valid_until, time_zone, day_boundary)
 		select $1, $2::timestamptz, $3, $4
 		where exists (select 1 from runs where group_id = $1 and job <> 'propose')
@@ -204,13 +201,11 @@ const (
 		private = $13 where group_id = $1`
 )
 
-// ChangeGroup changes a group and returns it as it is then. A time zone or day
-// boundary that differs holds from openUntil on, the end of the date that is open
-// now in the group's calendar so far; that calendar stays for what lies before,
-// unless the group never had a run, or its calendar cannot be read: no date ever
-// came of that one, and openUntil is not looked at. A second change on the same open date
-// replaces the first. An unknown group is reverie.ErrNotFound; a value that cannot
-// be is reverie.ErrInvalid.
+// ChangeGroup changes a group and returns it. A new time zone or day boundary is valid from openUntil, the end of the
+// date that is open now in the group's present calendar. The old calendar stays valid for earlier times. If the group
+// never had a run, or its calendar cannot be read, no date was ever made by it: then the new one replaces it, and
+// openUntil is ignored. A second change on the same open date replaces the first. An unknown group is
+// reverie.ErrNotFound; an invalid value is reverie.ErrInvalid.
 func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChange,
 	openUntil time.Time) (reverie.Group, error) {
 	var g reverie.Group
@@ -221,7 +216,7 @@ func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChang
 		}
 		g = before
 		c.Apply(&g)
-		if c != (reverie.GroupChange{Paused: c.Paused}) { // one that cannot be read may still be paused
+		if c != (reverie.GroupChange{Paused: c.Paused}) { // a group with an invalid calendar can still be paused
 			if err := g.Normalize(); err != nil {
 				return err
 			}
@@ -242,16 +237,15 @@ func (s *Store) ChangeGroup(ctx context.Context, id string, c reverie.GroupChang
 	return g, err
 }
 
-// PauseGroup leaves a group out of all that is done for groups in turn, until
-// [Store.ResumeGroup]. An unknown group is reverie.ErrNotFound.
+// PauseGroup excludes a group from all jobs that work through the groups, until [Store.ResumeGroup]. An unknown group
+// is reverie.ErrNotFound.
 func (s *Store) PauseGroup(ctx context.Context, id string) (reverie.Group, error) {
 	paused := true
 	return s.ChangeGroup(ctx, id, reverie.GroupChange{Paused: &paused}, time.Time{})
 }
 
-// ResumeGroup lets work on a group go on at once: it is not paused any more, and
-// its setbacks and those of its sessions are deleted and returned. An unknown group
-// is reverie.ErrNotFound.
+// ResumeGroup ends the pause of a group. It deletes and returns the setbacks of the group and of its sessions, so that
+// work continues at once. An unknown group is reverie.ErrNotFound.
 func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []reverie.Setback, error) {
 	var g reverie.Group
 	var gone []reverie.Setback
@@ -284,21 +278,21 @@ func (s *Store) ResumeGroup(ctx context.Context, id string) (reverie.Group, []re
 	return g, gone, err
 }
 
-// LockGroup reads a group and lets nobody else change it, or note a failure of
-// it, before the commit. Messages may still come in.
+// LockGroup reads a group and locks it until the commit, against changes and notes of failures. Messages may still be
+// imported.
 func LockGroup(ctx context.Context, t *pg.Tx, id string) (reverie.Group, error) {
 	g, err := pg.Get[reverie.Group](ctx, t, lockGroupQuery, id)
 	return g, pg.NotFoundIfEmpty(err, "group %q", id)
 }
 
-// readPast fills in the calendars that a group had before.
+// readPast adds the past calendars of a group.
 func readPast(ctx context.Context, t *pg.Tx, g *reverie.Group) error {
 	past, err := pastCalendars(ctx, t, []string{g.ID})
 	g.Past = past[g.ID]
 	return err
 }
 
-// pastCalendars are those of the groups, oldest first.
+// pastCalendars returns the past calendars of groups, oldest first.
 func pastCalendars(ctx context.Context, t *pg.Tx, ids []string) (map[string][]reverie.PastCalendar, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -317,7 +311,7 @@ func pastCalendars(ctx context.Context, t *pg.Tx, ids []string) (map[string][]re
 	return found, nil
 }
 
-// AddTeam makes the tenant of a team; one that is there stays as it is.
+// AddTeam creates the tenant of a team, if it does not exist.
 func (s *Store) AddTeam(ctx context.Context, team string) (created bool, err error) {
 	if err := reverie.CheckTeam(team); err != nil {
 		return false, err

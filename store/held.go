@@ -20,7 +20,7 @@ func heldPlans(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) 
 		order by chunk_no limit nullif($3::int, 0)`, groupID, runID, limit)
 }
 
-// hold keeps the steps of a plan that wait for a person.
+// hold stores the held steps of a plan.
 func (s *Store) hold(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	if err := checkSteps(plan.Held); err != nil {
 		return fmt.Errorf("held: %w", err)
@@ -37,11 +37,9 @@ func (s *Store) hold(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 		plan.HeldReason, s.db.Now(), pg.AsJSON(heads))
 }
 
-// ApplyHeld applies those steps of a waiting plan that a person approved, under
-// the same checks as [Store.Apply], and adds the refused lines to its chunk. The
-// plan is approved with it, its decisions name the versions that they led to, and
-// the run has succeeded once no plan of it waits.
-// A plan that no longer waits is reverie.ErrConflict.
+// ApplyHeld applies the approved steps of a held plan, with the same checks as [Store.Apply], and adds the refused
+// lines to its chunk. It marks the plan as approved and sets the resulting versions in its decisions. The run succeeds
+// once no plan of it is pending. A plan that is no longer pending is reverie.ErrConflict.
 func (s *Store) ApplyHeld(ctx context.Context, lease reverie.Lease, held reverie.HeldPlan, steps []reverie.Step,
 	refused []reverie.Refusal) ([]reverie.Change, error) {
 	what := fmt.Sprintf("approve what chunk %d of run %s holds", held.ChunkNo, held.RunID)
@@ -104,7 +102,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	st.Refused += len(refused)
 	for _, step := range steps {
 		kept := st.Kept - 1
-		if step.Judged == reverie.StatusHeld || step.Returns { // it was not among those kept
+		if step.Judged == reverie.StatusHeld || step.Returns { // it was not counted as kept
 			kept = st.Kept
 		}
 		switch step.Action {
@@ -122,8 +120,7 @@ func (s *Store) approve(ctx context.Context, t *pg.Tx, held reverie.HeldPlan, st
 	return list, err
 }
 
-// writes counts the steps that make or end a version: support was never counted
-// as held.
+// writes counts the steps that make or end a version. Support was never counted as held.
 func writes(steps []reverie.Step) (n int) {
 	for _, s := range steps {
 		if s.Action != reverie.ActionKeep {
@@ -133,15 +130,14 @@ func writes(steps []reverie.Step) (n int) {
 	return n
 }
 
-// approveRunQuery corrects a run's stats, and ends its wait when no plan waits.
+// approveRunQuery corrects the stats of a run, and ends the held status when no plan is pending.
 const approveRunQuery = `with ended as (update runs r set stats = $3::jsonb, status = case when status = 'held' and not exists (
 		select 1 from held_plans h where h.group_id = $1 and h.run_id = r.run_id and h.status = 'waiting')
 		then 'succeeded' else status end
 	where group_id = $1 and run_id = $2
 	returning run_id, case when status <> $5 then status end as status, $4::timestamptz as at), ` + events.OfRuns + ` select 1`
 
-// lockStanding locks a run before anybody decides on what it held, and refuses one that was
-// taken back.
+// lockStanding locks a run before a decision on its held plans. An undone run is an error.
 func lockStanding(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, error) {
 	run, err := pg.Get[reverie.Run](ctx, t, `select `+RunColumns+` from runs where group_id = $1 and run_id = $2
 		for update`, groupID, runID)
@@ -152,8 +148,7 @@ func lockStanding(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie
 	return run, pg.NotFoundIfEmpty(err, "run %s", runID)
 }
 
-// requeueQuery makes the messages of chunks that are held whole pending again,
-// and says how many there were of each outcome.
+// requeueQuery makes the messages of chunks that are held whole pending again, and counts them by outcome.
 const requeueQuery = `with freed as (
 		update messages m set run_id = null, outcome = null
 		from (select m2.message_id, m2.outcome from held_plans h
@@ -166,10 +161,9 @@ const requeueQuery = `with freed as (
 		filter (where outcome = 'considered') as considered,
 		count(*) filter (where outcome = 'filtered') as filtered from freed`
 
-// RejectHeld refuses all plans of a run that wait, and the run with them. With
-// requeue, the messages of chunks that were held whole become pending again, and what
-// a dream took in becomes new again that wrote no item; it returns how many messages,
-// or memory versions. A run of which nothing waits is reverie.ErrConflict.
+// RejectHeld rejects all pending plans of a run, and the run with them. With requeue, the messages of chunks that were
+// held whole are pending again. The material of a dream is new again if the dream wrote no item. It returns the number
+// of messages or memory versions. A run without a pending plan is reverie.ErrConflict.
 func (s *Store) RejectHeld(ctx context.Context, lease reverie.Lease, groupID, runID string,
 	requeue bool) (requeued int, err error) {
 	what := fmt.Sprintf("reject what run %s holds", runID)
@@ -214,8 +208,8 @@ func (s *Store) reject(ctx context.Context, t *pg.Tx, groupID, runID string, req
 	return requeued, err
 }
 
-// giveBack makes new again what a run took for plans that wait, corrects its counts,
-// and says how much that is.
+// giveBack makes the messages or the material of a run's held plans new again, and corrects its counts. It returns
+// their number.
 func (s *Store) giveBack(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, error) {
 	if run.Job == reverie.JobDream {
 		return requeueDream(ctx, t, run)
@@ -228,7 +222,7 @@ func (s *Store) giveBack(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, 
 			return 0, err
 		}
 		gone := 0
-		for _, n := range []*int{&stats.Considered, &stats.Cited, &stats.Filtered} { // which was which is not kept
+		for _, n := range []*int{&stats.Considered, &stats.Cited, &stats.Filtered} { // outcomes are not stored
 			less := min(*n, back-gone)
 			*n, gone = *n-less, gone+less
 		}
@@ -237,7 +231,7 @@ func (s *Store) giveBack(ctx context.Context, t *pg.Tx, run *reverie.Run) (int, 
 	if err := t.Get(ctx, &freed, requeueQuery, run.GroupID, run.ID); err != nil {
 		return 0, err
 	}
-	// Their messages will be another chunk's: this one consumed nothing.
+	// Another chunk will consume their messages, so this one has consumed none.
 	if err := t.Exec(ctx, `update run_chunks c set status = 'failed' from held_plans h
 		where c.group_id = $1 and c.run_id = $2 and h.group_id = $1 and h.run_id = c.run_id
 			and h.chunk_no = c.chunk_no
@@ -268,10 +262,10 @@ const (
 		values ($1, $2::uuid, $3, '', '{}', '{}', '', 'held', '[]', $4::timestamptz)`
 )
 
-// ProposalState reads what a proposal is held against, in one snapshot: the group, or
-// that of the memory where none is named; the memory; the active memory that makes the
-// statement already; and the messages cited that still have their text. The id of an old
-// version is a *reverie.NotHeadError; an unknown group or memory is reverie.ErrNotFound.
+// ProposalState reads what a proposal is checked against, in one snapshot. It reads the group, or the memory's group if
+// none is named, and the memory. It also reads the active memory that has the statement already, and the cited messages
+// that still have a text. The id of an old version is a *reverie.NotHeadError; an unknown group or memory is
+// reverie.ErrNotFound.
 func (s *Store) ProposalState(ctx context.Context, p reverie.Proposal) (reverie.ProposalState, error) {
 	what := "read what is proposed about"
 	return read(ctx, s, p.GroupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.ProposalState, err error) {
@@ -314,15 +308,13 @@ func proposedHead(ctx context.Context, t *pg.Tx, p reverie.Proposal) (reverie.Me
 	return head, err
 }
 
-// Propose writes a run of proposals that has ended, and what it holds. It takes no lease:
-// it touches no memory, and whoever approves it looks at all of them again. Where as
-// many proposals wait as may, or one that comes to the same, it is
-// reverie.ErrConflict.
+// Propose writes an ended run of proposals with its held plan. It takes no lease: it changes no memory, and approval
+// checks everything again. Too many pending proposals, or one with the same effect, are reverie.ErrConflict.
 func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan) error {
 	return s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("keep a proposal for group %q", plan.GroupID),
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if _, err := LockGroup(ctx, t, plan.GroupID); err != nil { // one after another: they are counted
+			if _, err := LockGroup(ctx, t, plan.GroupID); err != nil { // one at a time, because they are counted
 				return err
 			}
 			if err := roomForProposal(ctx, t, plan); err != nil {
@@ -348,8 +340,7 @@ func (s *Store) Propose(ctx context.Context, run reverie.Run, plan reverie.Plan)
 	})
 }
 
-// roomForProposal refuses a proposal beyond those that may wait, and one that waits
-// already.
+// roomForProposal refuses a proposal if too many are pending, or one with the same effect is.
 func roomForProposal(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	list, err := pg.Select[reverie.HeldPlan](ctx, t, waitingProposalsQuery, plan.GroupID)
 	if err != nil {
@@ -367,7 +358,7 @@ func roomForProposal(ctx context.Context, t *pg.Tx, plan reverie.Plan) error {
 	return nil
 }
 
-// sameProposal tells whether two proposals would have the same effect.
+// sameProposal reports whether two proposals would have the same effect.
 func sameProposal(a, b []reverie.Step) bool {
 	if len(a) != 1 || len(b) != 1 || a[0].Action != b[0].Action || a[0].ContentHash != b[0].ContentHash {
 		return false

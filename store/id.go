@@ -11,10 +11,10 @@ import (
 	"reverie/store/pg"
 )
 
-// mostCandidates is how many ids an error lists that begin alike.
+// mostCandidates is how many ids an error lists for an ambiguous beginning.
 const mostCandidates = 10
 
-// idQueries find what begins with an id, from $2 to $3, in a group or, where $1 is "", in all.
+// idQueries find the ids from $2 to $3, in a group or, if $1 is "", in all groups.
 var idQueries = map[reverie.IDKind]string{
 	reverie.IDMemory: `select memory_id as id, 'v' || version || '  ' || statement as about from memories
 		where ($1 = '' or group_id = $1) and memory_id between $2::uuid and $3::uuid order by memory_id limit $4::int`,
@@ -24,9 +24,9 @@ var idQueries = map[reverie.IDKind]string{
 		where ($1 = '' or group_id = $1) and entity_id between $2::uuid and $3::uuid order by entity_id limit $4::int`,
 }
 
-// WholeID is the id that begins as given, in a group, or in all where that is "". What is
-// no beginning of an id, or the beginning of none, is returned as it is: whoever looks it
-// up says that it is not there. Several are a *reverie.AmbiguousIDError.
+// WholeID returns the id with the given beginning, in a group, or in all groups if groupID is "". If no id begins so,
+// it returns the text unchanged, and the caller's lookup reports the error. Several ids are a
+// *reverie.AmbiguousIDError.
 func (s *Store) WholeID(ctx context.Context, kind reverie.IDKind, groupID, given string) (string, error) {
 	first, last, ok := reverie.IDPrefix(given)
 	if !ok {
@@ -67,8 +67,7 @@ func idNeighbours(table, id string) string {
 		from {table} u where (u.group_id, u.{id}) in (select * from unnest($1::text[], $2::uuid[]))`)
 }
 
-// ShortIDs is as much of each id as tells it apart in its group. Groups and ids go in
-// pairs.
+// ShortIDs returns the shortest unique beginning of each id in its group. groups[i] is the group of ids[i].
 func (s *Store) ShortIDs(ctx context.Context, kind reverie.IDKind, groups, ids []string) (map[string]string, error) {
 	rows, err := pg.QueryAll[struct{ ID, Before, After string }](ctx, s.db, "shorten ids", shortIDsQueries[kind],
 		pq.StringArray(groups), pq.StringArray(ids))

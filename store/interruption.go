@@ -13,7 +13,7 @@ import (
 	"reverie/store/pg"
 )
 
-// Interrupted is the error of a run whose process ended before it did.
+// Interrupted is the error of a run whose process ended before the run did.
 const Interrupted = "interrupted: the process ended before the run did"
 
 const (
@@ -36,8 +36,8 @@ const (
 					where b.group_id = $1 and b.run_id = o.run_id and b.status = 'waiting')) w
 		where r.group_id = $1 and r.run_id = w.run_id returning r.run_id, r.status, r.finished_at as at), ` + events.OfRuns + ` select 1`
 
-	// An answer is worth taking up while all that it is about is still pending;
-	// one of the run that goes on comes first.
+	// A stored answer is used again while all messages of its chunk are pending. A chunk of the resumed run comes
+	// first.
 	answeredQuery = `select ` + chunkColumns + ` from run_chunks c
 		where group_id = $1 and status = 'answered' and cardinality(message_ids) > 0
 			and exists (select 1 from runs r where r.group_id = $1 and r.run_id = c.run_id and r.job = $2
@@ -51,9 +51,9 @@ const (
 		and session_id <> ''
 			and status = 'running' order by started_at desc, run_id desc limit 1`
 
-	// A chunk that was begun, while all that it is about still waits for the job:
-	// its questions are asked again, and what was answered is kept, also with a run
-	// that was deferred half-way. One of the run that goes on comes first.
+	// An open chunk is resumed while all of its messages are still in the queue of the job. Its questions are asked
+	// again, except those with a stored answer. It may be of a run that was deferred. A chunk of the resumed run comes
+	// first.
 	openQuery = `select ` + chunkColumns + ` from run_chunks c
 		where group_id = $1 and status in ('open', 'answered') and cardinality(message_ids) > 0
 			and exists (select 1 from runs r where r.group_id = $1 and r.run_id = c.run_id and r.job = $2
@@ -67,9 +67,9 @@ const (
 		and status = 'running'
 		order by started_at desc, run_id desc limit 1`
 
-	// What a dream had chosen, while anything of it is as it was and was not taken in: one
-	// probe of the key for each version, up to the first that is new. What was begun
-	// before the last dream asked other questions than would be asked now.
+	// An open chunk of a dream is resumed while any of its versions is unchanged and new. One index probe for each
+	// version, up to the first that is new. A chunk from before the last dream is left out, because its question would
+	// be another now.
 	openDreamQuery = `select ` + chunkColumns + ` from run_chunks c
 		where group_id = $1 and status in ('open', 'answered') and cardinality(memory_ids) > 0
 			and run_id = any (array(select r.run_id from runs r where r.group_id = $1 and r.job = $2 and r.job = 'dream'
@@ -87,8 +87,8 @@ const (
 				end
 		order by started_at desc, run_id desc limit 1`
 
-	// Whatever is to be continued or settled is one of these, and mostly there is none: a
-	// run that says it is running, or a chunk of one that did not succeed.
+	// Anything to resume or settle is a run with the status running, or a chunk of a run that did not succeed. Usually
+	// there is none.
 	interruptedQuery = `select exists (select 1 from leases
 				where group_id = $1 and lease_name = $3 and holder = $4 and fence = $5) as held,
 			exists (select 1 from runs where group_id = $1 and job = $2 and status = 'running')
@@ -97,9 +97,8 @@ const (
 					and c.status = any ($6::text[])) as some`
 )
 
-// undisturbed tells whether a job of a group has left nothing to be continued or
-// settled, so that a night after one that went well begins without a write. It
-// refuses whoever has lost the lease.
+// undisturbed reports whether a job of a group has left nothing to resume or settle. Then a night after a successful
+// one begins without a write. A lost lease is an error.
 func (s *Store) undisturbed(ctx context.Context, lease reverie.Lease, job reverie.Job, what string) (bool, error) {
 	takenUp := pq.StringArray{string(reverie.ChunkAnswered)}
 	if !ofEvolve(job) {
@@ -116,17 +115,14 @@ func (s *Store) undisturbed(ctx context.Context, lease reverie.Lease, job reveri
 	return !found[0].Some, nil
 }
 
-// Resume looks for what processes that are gone left undone: whoever holds the
-// lease knows that a run which still calls itself running has none. It returns
-// the newest such run of this job and window, to be continued, and the newest
-// chunk that was answered but not applied and whose messages are all still
-// pending: its answer is paid for. Each is nil where there is none. A zero since
-// takes any; a zero until takes a run whose own end came from the clock. All
-// other such runs of the job are settled: see settleRuns.
+// Resume finds the interrupted work of processes that died. The caller holds the lease, so a run with the status
+// running has no process. It returns the newest such run of this job and window. It also returns the newest chunk that
+// was answered but not applied, and whose messages are all pending: its answer is paid for. Each is nil if there is
+// none. A zero since matches any window. A zero until matches a run whose end came from the clock. All other running
+// runs of the job are settled: see settleRuns.
 //
-// A job other than evolve keeps its answers with the run: its chunk is the newest
-// that is not applied and whose messages all still wait for the job, also one of
-// a run that has ended without applying it.
+// A job other than evolve stores its answers with the run. For it, the chunk is the newest that was not applied and
+// whose messages are all in the queue of the job, also of a run that has ended.
 func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since,
 	until time.Time) (*reverie.Run, *reverie.Chunk, error) {
 	what := fmt.Sprintf("look for interrupted runs of %s of group %q", job, lease.GroupID)
@@ -134,8 +130,7 @@ func (s *Store) Resume(ctx context.Context, lease reverie.Lease, job reverie.Job
 		pg.OrNull(until))
 }
 
-// resume continues the run that a query finds, if any, and settles all others of the
-// job, or of a session of it.
+// resume resumes the run that a query finds, if any, and settles all others of the job, or of a session in it.
 func (s *Store) resume(ctx context.Context, lease reverie.Lease, job reverie.Job, what string, sessionID *string,
 	running string, args ...any) (*reverie.Run, *reverie.Chunk, error) {
 	if quiet, err := s.undisturbed(ctx, lease, job, what); quiet || err != nil {
@@ -162,8 +157,8 @@ func (s *Store) resume(ctx context.Context, lease reverie.Lease, job reverie.Job
 	return run, chunk, err
 }
 
-// ResumeSession is [Store.Resume] for the runs of one session, whatever their
-// windows. Those of other sessions are left alone.
+// ResumeSession is [Store.Resume] for the runs of one session, whatever their windows. It does not change the runs of
+// other sessions.
 func (s *Store) ResumeSession(ctx context.Context, lease reverie.Lease, job reverie.Job,
 	sessionID string) (*reverie.Run, *reverie.Chunk, error) {
 	what := fmt.Sprintf("look for interrupted runs of %s of session %q of group %q", job, sessionID, lease.GroupID)
@@ -173,17 +168,16 @@ func (s *Store) ResumeSession(ctx context.Context, lease reverie.Lease, job reve
 	return s.resume(ctx, lease, job, what, &sessionID, runningOfSessionQuery, lease.GroupID, string(job), sessionID)
 }
 
-// ResumeDream is [Store.Resume] for dreams, whatever their windows. The chunk is one that
-// was not applied, and of whose memory versions any is active and new to dreams still: that
-// of the run, else the newest since the last dream of one that was deferred or failed.
+// ResumeDream is [Store.Resume] for dreams, whatever their windows. The chunk was not applied, and at least one of its
+// memory versions is active and new to dreams. It belongs to the resumed run, or is the newest since the last dream of
+// a deferred or failed one.
 func (s *Store) ResumeDream(ctx context.Context, lease reverie.Lease) (*reverie.Run, *reverie.Chunk, error) {
 	what := fmt.Sprintf("look for interrupted dreams of group %q", lease.GroupID)
 	return s.resume(ctx, lease, reverie.JobDream, what, nil, runningDreamQuery, lease.GroupID)
 }
 
-// settleRuns ends the runs of a job, or of a session of it, that nobody continues: one that
-// had applied all there was becomes succeeded, or held where a plan of it waits; the others
-// fail. It returns the chunk to take up.
+// settleRuns ends the running runs of a job, or of a session in it, except the resumed one. A run that had applied
+// everything succeeds, or is held if a plan of it is pending. The others fail. It returns the chunk to resume.
 func (s *Store) settleRuns(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, goesOn *reverie.Run,
 	sessionID *string) (*reverie.Chunk, error) {
 	var except *string
@@ -208,8 +202,8 @@ func (s *Store) settleRuns(ctx context.Context, t *pg.Tx, groupID string, job re
 	return &list[0], nil
 }
 
-// A run that is done but for its last line makes no window due: nothing of it is
-// pending. The partial index holds what runs now, and no more.
+// A run that only lacks its end makes no window due, since no message of it is pending. The partial index only has the
+// running runs.
 const endlessQuery = `select distinct r.group_id from runs r
 	where r.job = $1 and r.status = 'running' and r.job <> 'dream'
 		and not exists (select 1 from leases l
@@ -224,15 +218,14 @@ const endlessQuery = `select distinct r.group_id from runs r
 			and q.session_id = r.session_id and q.session_id <> '' and q.run_id is null)
 	order by r.group_id`
 
-// Endless lists the groups with a run of the job that calls itself running, of whose
-// window or session nothing is pending for it, and whose lease nobody holds: its process
-// died between the last commit and the end. A dream goes on, and is not among them.
+// Endless lists the groups with a running run of the job whose window or session has nothing pending, and whose lease
+// is free. Its process died between the last commit and the end. Dreams are left out, because they are resumed.
 func (s *Store) Endless(ctx context.Context, job reverie.Job) ([]string, error) {
 	return pg.QueryAll[string](ctx, s.db, "look for runs without an end", endlessQuery, string(job), reverie.LeaseGroup)
 }
 
-// Settle ends the runs of a job that call themselves running, which the holder of
-// the lease knows that they are not: see settleRuns. Dreams go on, and are left alone.
+// Settle ends the running runs of a job. The caller holds the lease, so they have no process: see settleRuns. Dreams
+// are left out, because they are resumed.
 func (s *Store) Settle(ctx context.Context, lease reverie.Lease, job reverie.Job) error {
 	if job == reverie.JobDream {
 		return nil

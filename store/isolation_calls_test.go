@@ -283,8 +283,7 @@ var calls = map[string]func(a asked) []any{
 	"ListSessions": func(a asked) []any {
 		return r(a.ListSessions(ctx(), reverie.SessionFilter{GroupID: home, SessionID: a.ses}))
 	},
-	"SessionSummary":  func(a asked) []any { return r(a.SessionSummary(ctx(), home, a.ses)) },
-	"SessionMessages": func(a asked) []any { return r(a.SessionMessages(ctx(), home, a.ses, false, 9)) },
+	"SessionSummary": func(a asked) []any { return r(a.SessionSummary(ctx(), home, a.ses)) },
 	"GatherSession": func(a asked) []any {
 		return r(a.GatherSession(ctx(), reverie.SessionQuery{GroupID: home, SessionID: a.ses, Limit: 9}))
 	},

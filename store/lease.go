@@ -12,17 +12,15 @@ import (
 	"reverie/store/pg"
 )
 
-// leaseLives is true of the lease of a holder that may be alive. None is given for as
-// long as an hour: one that says so is of before the database's clock was set back, and
-// would keep a group from everybody until the clock is there again. If its holder lives
-// after all, it makes that right the next time that it renews, or is refused by the fence.
+// leaseLives is true of a lease whose holder may be alive. No lease is given for an hour or more. A longer one was
+// written before the database's clock was set back, and would block its group until then. If its holder is alive, the
+// next renewal corrects the time, or the fence refuses the holder.
 const leaseLives = `expires_at > statement_timestamp() and expires_at <= statement_timestamp() + interval '1 hour'`
 
 const (
-	// Takes a lease that is free: one statement for all groups but new ones and
-	// busy ones.
+	// Takes a free lease with one statement, unless the group is new or busy.
 	takeFreeLeaseQuery = takeLease + `and not (` + leaseLives + `)` + taken
-	takeAnyLeaseQuery  = takeLease + taken // without the guard: see fault.Lease
+	takeAnyLeaseQuery  = takeLease + taken // without the condition: see fault.Lease
 
 	takeLease = `update leases l set holder = $3, fence = l.fence + 1,
 		expires_at = statement_timestamp() + make_interval(secs => $4)
@@ -44,7 +42,7 @@ const (
 	releaseLeaseQuery = `update leases set holder = '', expires_at = 'epoch'
 		where group_id = $1 and lease_name = $2 and holder = $3 and fence = $4`
 
-	// What has come for the group meanwhile is done first, by the holder.
+	// The holder first applies changes of messages that have arrived meanwhile.
 	giveBackQuery = releaseLeaseQuery + ` and not exists (select 1 from message_changes c where c.group_id = $1)
 		returning true`
 )
@@ -56,10 +54,9 @@ type leaseRow struct {
 	Live      bool
 }
 
-// AcquireLease takes a group's lease for ttl on the database's clock, with a
-// fence higher than any before, and tells whether the holder before let it run
-// out. A lease that another holds, or is taking at
-// this moment, is a *reverie.BusyError; an unknown group is reverie.ErrNotFound.
+// AcquireLease takes a group's lease for ttl, timed by the database's clock. Its fence is higher than any before. It
+// reports whether the holder before did not release it. A lease that another holds, or is taking at this moment, is a
+// *reverie.BusyError; an unknown group is reverie.ErrNotFound.
 func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, ttl time.Duration) (reverie.Lease,
 	error) {
 	lease := reverie.Lease{GroupID: groupID, Name: name, Holder: holder}
@@ -87,12 +84,12 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 			if err != nil {
 				return err
 			}
-			lease.TakenOver = row.Holder != "" // whoever releases a lease takes its name off
+			lease.TakenOver = row.Holder != "" // a release clears the holder
 			lease.Fence, lease.ExpiresAt = row.Fence, row.ExpiresAt
 			return nil
 		},
 		Committed: func(ctx context.Context, t *pg.Tx) (bool, error) {
-			// A row that is still being inserted is waited for by inserting it.
+			// If another transaction is inserting the row, this insert waits for it.
 			if err := t.Exec(ctx, claimLeaseQuery, groupID, name); err != nil {
 				return false, err
 			}
@@ -106,20 +103,20 @@ func (s *Store) AcquireLease(ctx context.Context, groupID, name, holder string, 
 	return lease, err
 }
 
-// busy says who holds a lease whose row is locked, as far as that is committed.
+// busy returns who holds a lease whose row is locked, as far as that is committed.
 func busy(ctx context.Context, t *pg.Tx, groupID, name string) error {
 	row, err := pg.Get[leaseRow](ctx, t, seeLeaseQuery, groupID, name)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	if !row.Live { // being taken right now, by one that has not committed yet
+	if !row.Live { // another transaction is taking it and has not committed
 		return &reverie.BusyError{GroupID: groupID}
 	}
 	return &reverie.BusyError{GroupID: groupID, Holder: row.Holder, ExpiresAt: row.ExpiresAt}
 }
 
-// RenewLease lets the lease live for ttl from now, and returns until when. It is
-// reverie.ErrLeaseLost once another holder has taken it.
+// RenewLease extends the lease to ttl from now, and returns its end. It returns reverie.ErrLeaseLost once another
+// holder has taken it.
 func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Duration) (time.Time, error) {
 	w := pg.Work{What: fmt.Sprintf("renew the lease of group %q", lease.GroupID), ByKey: true}
 	return pg.Run(ctx, s.db.Of(ctx, lease.GroupID), w, func(ctx context.Context, t *pg.Tx) (expires time.Time, err error) {
@@ -128,8 +125,8 @@ func (s *Store) RenewLease(ctx context.Context, lease reverie.Lease, ttl time.Du
 	})
 }
 
-// ReleaseLease frees the group for the next holder at once. A lease that another
-// has taken meanwhile is left alone, without an error.
+// ReleaseLease frees the group for the next holder. If another holder has the lease, it does nothing and returns no
+// error.
 func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
 	return s.db.Of(ctx, lease.GroupID).Run(ctx, pg.Work{
 		What:  fmt.Sprintf("release the lease of group %q", lease.GroupID),
@@ -140,7 +137,7 @@ func (s *Store) ReleaseLease(ctx context.Context, lease reverie.Lease) error {
 	})
 }
 
-// giveBack asks for the release of a lease that the transaction holds, unless anything waits for it.
+// giveBack queues the release of the transaction's lease, unless changes of messages are waiting.
 func giveBack(ctx context.Context, t *pg.Tx, lease reverie.Lease, released *bool) {
 	t.Ask(ctx, released, giveBackQuery, lease.GroupID, lease.Name, lease.Holder, lease.Fence).Then(func(err error) error {
 		if errors.Is(err, sql.ErrNoRows) {
@@ -150,9 +147,8 @@ func giveBack(ctx context.Context, t *pg.Tx, lease reverie.Lease, released *bool
 	})
 }
 
-// Fence makes the rest of the transaction the work of the lease's holder: it
-// locks the lease's row, so that nobody can take it before the commit, and
-// refuses with reverie.ErrLeaseLost when somebody has.
+// Fence locks the row of the lease until the commit, so that no other process can take it. If another holder has taken
+// it already, it returns reverie.ErrLeaseLost.
 func Fence(ctx context.Context, t *pg.Tx, lease reverie.Lease) error {
 	if fault.Off(fault.Fence) {
 		return nil
@@ -172,8 +168,8 @@ func extended(lease reverie.Lease, a *pg.Asked) error {
 	return lost(lease)
 }
 
-// lockLease is fenced without writing: for reading the ledger after a lost
-// commit, once the transaction in question is over.
+// lockLease is Fence without a write. It serves to read the ledger after a lost commit, once the transaction in
+// question is over.
 func lockLease(ctx context.Context, t *pg.Tx, lease reverie.Lease) error {
 	row, err := pg.Get[leaseRow](ctx, t, `select holder, fence, expires_at, true as live from leases
 		where group_id = $1 and lease_name = $2 for update`, lease.GroupID, lease.Name)
@@ -191,15 +187,15 @@ func lost(lease reverie.Lease) error {
 		lease.Holder, lease.GroupID, lease.Fence, reverie.ErrLeaseLost)
 }
 
-// underLease runs the work of a lease's holder: nothing is written, and the error is
-// reverie.ErrLeaseLost, once another holds the lease.
+// underLease runs work under a lease. Once another process holds it, nothing is written and the error is
+// reverie.ErrLeaseLost.
 func (s *Store) underLease(ctx context.Context, lease reverie.Lease, w pg.Work) error {
 	if do := w.Do; !fault.Off(fault.Fence) {
 		w.Do = func(ctx context.Context, t *pg.Tx) error {
 			fence := askExtension(ctx, t, lease, reverie.LeaseTTL, new(time.Time))
 			err := do(ctx, t)
 			if ended := extended(lease, fence); err == nil || errors.Is(ended, reverie.ErrLeaseLost) {
-				return ended // what is not committed was not written
+				return ended // an uncommitted transaction has written nothing
 			}
 			return err
 		}
@@ -207,7 +203,7 @@ func (s *Store) underLease(ctx context.Context, lease reverie.Lease, w pg.Work) 
 	return s.db.Of(ctx, lease.GroupID).Run(ctx, w)
 }
 
-// checkLease refuses work on a group that the lease is not of.
+// checkLease refuses work on another group than that of the lease.
 func checkLease(lease reverie.Lease, groupID string) error {
 	if groupID != lease.GroupID {
 		return fmt.Errorf("the lease is group %q's: %w", lease.GroupID, reverie.ErrInvalid)
@@ -215,11 +211,11 @@ func checkLease(lease reverie.Lease, groupID string) error {
 	return nil
 }
 
-// CommittedUnder makes a work's committed: once the writer of the lease is done, does
-// the query find anything?
+// CommittedUnder makes the Committed function of a work. It waits for the transaction that writes under the lease, and
+// then reports whether the query finds a row.
 func CommittedUnder(lease reverie.Lease, query string, args ...any) func(context.Context, *pg.Tx) (bool, error) {
 	return func(ctx context.Context, t *pg.Tx) (bool, error) {
-		// That the lease has changed hands since says nothing about the write.
+		// A new holder of the lease proves nothing about the write.
 		if err := lockLease(ctx, t, lease); err != nil && !errors.Is(err, reverie.ErrLeaseLost) {
 			return false, err
 		}

@@ -83,10 +83,9 @@ func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upke
 // person's, nor the narrative of dreams, and are to be archived, by lineage.
 func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]reverie.Fading, error) {
 	what := fmt.Sprintf("look for memories of group %q to archive", q.GroupID)
-	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Fading, error) {
-		return pg.Select[reverie.Fading](ctx, t, fadingQuery, q.GroupID, cmp.Or(q.After, ZeroID), reverie.CoreWeight,
-			q.Rule.Threshold, reverie.EstablishedStrength, q.Silent, q.Limit, pg.OrNull(q.ClosedBy), cmp.Or(q.Today, "-infinity"))
-	})
+	return pg.QueryByKey[reverie.Fading](ctx, s.db.Of(ctx, q.GroupID), what, fadingQuery, q.GroupID, cmp.Or(q.After, ZeroID),
+		reverie.CoreWeight, q.Rule.Threshold, reverie.EstablishedStrength, q.Silent, q.Limit, pg.OrNull(q.ClosedBy),
+		cmp.Or(q.Today, "-infinity"))
 }
 
 // Fade archives memories, with the change log's rows and the stats of their run, which it returns. A memory that

@@ -11,21 +11,21 @@ import (
 	"reverie/store/pg"
 )
 
-// MemoryColumns are those of reverie.Memory.
+// MemoryColumns are the columns of reverie.Memory.
 const MemoryColumns = `group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status, tags,
 	strength, weight, content_hash, embedding_model, change_summary, run_id, created_at, updated_at, ended_at,
 	last_supported_at, type, due_on, said_at, said_until, author,
 	case author when '' then 'model' else 'person' end as origin`
 
-// furtherColumns are why the next run judges the head of a lineage again, and how far it reaches.
+// furtherColumns are the reason for which the next run judges a head again, and the scope of the lineage.
 const furtherColumns = `, coalesce((select r.scope from memory_scopes r where r.group_id = $1
 	and r.lineage_id = memories.lineage_id), '') as scope, case when status in ('active', 'held') then coalesce((select ` + AgainBecause + `
 	from rejudgements q
 	where q.group_id = $1 and q.lineage_id = memories.lineage_id and q.run_id is null), '') else ''
 		end as judge_again`
 
-// What a MemoryQuery selects, by status or of an instant, and where it looks: at things as
-// they are, or as they were at its instant.
+// The filter of a MemoryQuery, by status or for an instant, and the rows that it reads: the present ones, or those at
+// the instant.
 var (
 	versionsThen, activeThen = AtInstant("$4", "$8")
 
@@ -44,7 +44,7 @@ var (
 	}
 )
 
-// memoryArgs are the arguments of memoryFilter.
+// memoryArgs returns the arguments of memoryFilter.
 func memoryArgs(q reverie.MemoryQuery) []any {
 	least := 0.0
 	if q.Core {
@@ -54,10 +54,9 @@ func memoryArgs(q reverie.MemoryQuery) []any {
 		string(q.Type), pq.StringArray(strings.Fields(q.Text))}
 }
 
-// ListMemories returns a page of a group's memories, in the order that is asked for, and
-// how many there are in all. A limit of 0 is no limit. Of an instant, it lists what was active
-// then, by the chat's time or by the time of writing; see [AtInstant]. What was erased since
-// is not among it.
+// ListMemories returns a page of a group's memories in the requested order, and their total number. A limit of 0 is no
+// limit. For an instant it lists the versions that were active then, in chat time or recorded time: see [AtInstant].
+// Memories that were erased since are missing.
 func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reverie.Memory, int, error) {
 	args, from := memoryArgs(q), listed
 	if !q.At.IsZero() {
@@ -80,11 +79,11 @@ func (s *Store) ListMemories(ctx context.Context, q reverie.MemoryQuery) ([]reve
 			list[i] = list[i].Then()
 		}
 	}
-	return append([]reverie.Memory{}, list...), total, err // JSON has an empty list, and no null
+	return append([]reverie.Memory{}, list...), total, err // an empty list in JSON, not null
 }
 
-// Memory returns one version. An empty groupID looks in all groups. A version
-// that does not exist, or is another group's, is reverie.ErrNotFound.
+// Memory returns one version. An empty groupID searches all groups. A version that does not exist, or belongs to
+// another group, is reverie.ErrNotFound.
 func (s *Store) Memory(ctx context.Context, groupID, memoryID string) (reverie.Memory, error) {
 	return read(ctx, s, groupID, "read a memory", func(ctx context.Context, t *pg.Tx) (reverie.Memory, error) {
 		return GetMemory(ctx, t, groupID, memoryID)
@@ -101,8 +100,7 @@ func GetMemory(ctx context.Context, t *pg.Tx, groupID, memoryID string) (reverie
 	return row, pg.NotFoundIfEmpty(err, "memory %s", memoryID)
 }
 
-// LineageHead returns the newest version of a lineage, whatever its status, or
-// reverie.ErrNotFound.
+// LineageHead returns the newest version of a lineage, whatever its status, or reverie.ErrNotFound.
 func (s *Store) LineageHead(ctx context.Context, groupID, lineageID string) (reverie.Memory, error) {
 	return read(ctx, s, groupID, "read a lineage", func(ctx context.Context, t *pg.Tx) (reverie.Memory, error) {
 		return getHead(ctx, t, groupID, lineageID)
@@ -126,8 +124,8 @@ var (
 	ofLineage = ` and lineage_id = $2 order by version`
 )
 
-// History returns all versions of the lineage that the given version, old or
-// new, belongs to, oldest first. An empty groupID looks in all groups.
+// History returns all versions of the lineage that a version, old or new, belongs to, oldest first. An empty groupID
+// searches all groups.
 func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
 	what := "read a memory's history"
 	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (rows []reverie.Memory, err error) {

@@ -13,13 +13,12 @@ import (
 )
 
 const (
-	// What is kept no longer, by sort. $1 is the group, $2 the instant.
+	// The expired rows, by kind. $1 is the group, $2 the time.
 	expiredShortTerm = ` from session_summaries x join sessions s on s.group_id = $1
 		and s.session_id = x.session_id
 		where x.group_id = $1 and s.last_at < $2::timestamptz`
 
-	// A run that has ended, of which nothing waits for a person, and no chunk of
-	// which would be taken up again for the sake of its answers.
+	// A run that has ended, without pending plans, and without a chunk that could be resumed for its answers.
 	endedRuns = ` join runs r on r.group_id = $1 and r.run_id = x.run_id
 		where x.group_id = $1 and r.status <> 'running' and r.finished_at < $2::timestamptz
 			and not exists (select 1 from held_plans h where h.group_id = $1 and h.run_id = r.run_id
@@ -32,7 +31,7 @@ const (
 						and u.message_id = any (c.message_ids) and u.run_id is null))))`
 	expiredChunks  = ` from run_chunks x` + endedRuns + ` and x.answer <> ''`
 	expiredAnswers = ` from answers x` + endedRuns
-	// What is out keeps its row until its batch has ended.
+	// A submitted question keeps its row until its batch has ended.
 	expiredQuestions = ` from batch_questions x` + endedRuns + ` and (x.batch_id is null or x.status not in ('waiting', 'erased'))`
 
 	expiredUsage = ` from memory_usage_log x where x.group_id = $1 and x.created_at < $2::timestamptz`
@@ -42,7 +41,7 @@ const (
 		+ (select count(*)` + expiredQuestions + `)`
 	countUsageQuery = `select count(*)` + expiredUsage
 
-	// Which messages a summary covered is known for good: their uses stay.
+	// The messages that a summary has covered stay marked.
 	pruneShortTermQuery = `delete from session_summaries d
 		using (select x.session_id` + expiredShortTerm + ` order by x.session_id limit $3) e
 		where d.group_id = $1 and d.session_id = e.session_id`
@@ -59,7 +58,7 @@ const (
 		using (select x.question_id` + expiredQuestions + ` order by x.question_id limit $3) e
 		where d.group_id = $1 and d.question_id = e.question_id`
 
-	// A row that is being judged is waited for, and counts as it is then.
+	// This waits for a row that is being judged, and counts its new state.
 	pruneUsageQuery = `with gone as (
 			delete from memory_usage_log d
 			using (select x.usage_id, x.memory_id` + expiredUsage + ` order by x.created_at, x.usage_id, x.memory_id
@@ -80,7 +79,7 @@ const (
 		select count(*) from gone`
 )
 
-// countExpired counts what a group keeps no longer.
+// countExpired counts the expired rows of a group.
 func countExpired(ctx context.Context, t *pg.Tx, q reverie.UpkeepQuery) (reverie.Pruned, error) {
 	var p reverie.Pruned
 	if !q.Messages.IsZero() {
@@ -104,10 +103,9 @@ func countExpired(ctx context.Context, t *pg.Tx, q reverie.UpkeepQuery) (reverie
 	return p, nil
 }
 
-// Prune removes what has expired, at most b.Limit rows of it, and tells from where
-// on to look for further messages. What it counts is in the run's stats with it.
-// Once another holder has taken the lease the error is reverie.ErrLeaseLost, and
-// nothing is written; a run that has ended is reverie.ErrConflict.
+// Prune removes expired rows, at most b.Limit, and returns the time from which to search for further messages. The same
+// transaction updates the run's stats. A lost lease is reverie.ErrLeaseLost, and nothing is written. A run that has
+// ended is reverie.ErrConflict.
 func (s *Store) Prune(ctx context.Context, lease reverie.Lease, b reverie.PruneBatch) (reverie.Pruned, time.Time,
 	error) {
 	var p reverie.Pruned
@@ -150,11 +148,10 @@ func (s *Store) Prune(ctx context.Context, lease reverie.Lease, b reverie.PruneB
 }
 
 const (
-	// A message has been read by every job when evolve has consumed it and nothing of
-	// it waits: not for impressions, where people are followed, not for the extraction
-	// of a session that goes on, and not for a person, who may make it pending again.
-	// What a session that has long been silent has left to extract is given up, unless
-	// its extraction was cut short and is to go on.
+	// The messages that every job has finished with. Evolve has consumed them, and no queue has them: neither that of
+	// impressions, if people are observed, nor that of a session that goes on. No held plan has them, since its
+	// rejection may make them pending again. The unread messages of a session that has long been silent are given up,
+	// unless its extraction was interrupted and will continue.
 	expiredMessages = ` from messages x join groups g on g.group_id = $1
 		where x.group_id = $1 and x.run_id is not null and x.pruned_at is null and x.sent_at < $2::timestamptz
 			and x.sent_at >= $3::timestamptz
@@ -171,7 +168,7 @@ const (
 								where r.group_id = $1 and r.session_id = s.session_id and r.session_id <> '' and r.job = 'extract'
 									and r.status = 'running')))) end)`
 
-	// What was filtered as it came in, nothing has read or will. It has an index of its own.
+	// No job reads filtered messages. They have their own index.
 	expiredFiltered = ` from messages x where x.group_id = $1 and x.filter <> '' and x.pruned_at is null
 			and x.sent_at < $2::timestamptz and x.sent_at >= $3::timestamptz`
 
@@ -182,25 +179,24 @@ const (
 			union all (select x.message_id, x.sent_at, x.seq` + expiredFiltered + ` order by x.sent_at, x.seq limit $5)) e
 		order by sent_at, seq limit $5`
 
-	// The row stays, and so does who wrote it.
+	// The row stays, with its author.
 	pruneMessagesQuery = `update messages set text = '', pruned_at = $3::timestamptz where group_id = $1
 		and message_id = any ($2::text[])`
 
-	// What was never read is counted as used by the run that gave it up.
+	// An unread message is marked as used by the run that gives it up.
 	giveUpQuery = `update message_uses set run_id = $3::uuid
 		where group_id = $1 and job in ('extract', 'impression') and message_id = any ($2::text[]) and run_id is null
 		returning case when job = 'extract' then session_id else '' end as session_id, message_id`
 
-	// Where nothing is left, nothing goes on.
+	// If no message is left, there is no extraction to continue.
 	givenUpQuery = `update sessions set unfinished = false where group_id = $1 and session_id = $2 and unfinished
 		and new_messages = 0`
 )
 
-// pruneMessages removes the texts of the oldest messages that have expired, and
-// tells where it came to.
+// pruneMessages removes the texts of the oldest expired messages, and returns the time that it has reached.
 func pruneMessages(ctx context.Context, t *pg.Tx, groupID string, at time.Time, b reverie.PruneBatch) (int, time.Time,
 	error) {
-	// Messages that come in now may bring a session back to life, or count it anew.
+	// A message that is imported now may continue a session, or renew its counts.
 	if _, err := LockGroup(ctx, t, groupID); err != nil {
 		return 0, b.After, err
 	}
@@ -230,7 +226,7 @@ func pruneMessages(ctx context.Context, t *pg.Tx, groupID string, at time.Time, 
 	for _, u := range given {
 		bySession[u.SessionID] = append(bySession[u.SessionID], u.ID)
 	}
-	delete(bySession, "") // of impressions
+	delete(bySession, "") // messages for impressions
 	for _, id := range slices.Sorted(maps.Keys(bySession)) {
 		if err := t.Exec(ctx, AddNewQuery, groupID, id, bySession[id], at, -1); err != nil {
 			return 0, b.After, err

@@ -12,39 +12,38 @@ import (
 	"reverie/store/pg"
 )
 
-// DefaultReaderRole is the role that the schema's migrations make and confine.
+// DefaultReaderRole is the role that the migrations create and restrict.
 const DefaultReaderRole = "reverie_reader"
 
 type readerKey struct{}
 
-// everyGroup is what reverie.groups says where rows of all groups may be seen. It cannot
-// be taken for a list of ids, which begins with a brace.
+// everyGroup is the value of reverie.groups that allows rows of all groups. It cannot be confused with a list of ids,
+// which begins with a brace.
 const everyGroup = "*"
 
-// AsReader is a context in which everything that only reads does so as the role of
-// [Options].ReaderRole, to which PostgreSQL shows the rows of these groups alone: of no
-// group without any. What writes is not concerned, nor is what is about all groups by
-// purpose: budgets and tokens. Where the role cannot be used, see [Store.Reader], it
-// changes nothing.
+// AsReader returns a context in which read-only transactions use the role [Options].ReaderRole. To this role PostgreSQL
+// shows only the rows of the given groups, or no rows if none is given. Transactions that write are not affected, nor
+// are reads that are about all groups: budgets and tokens. If the role cannot be used, see [Store.Reader], AsReader has
+// no effect.
 func AsReader(ctx context.Context, groupIDs ...string) context.Context {
 	ids := make(pq.StringArray, len(groupIDs))
 	for i, id := range groupIDs {
 		ids[i] = pg.ValidText(id)
 	}
-	list, _ := ids.Value() // of strings: it has no error to give
+	list, _ := ids.Value() // a list of strings has no error
 	if len(ids) == 0 {
 		list = "{}"
 	}
 	return context.WithValue(ctx, readerKey{}, list)
 }
 
-// AsReaderOfAll is [AsReader] for who may see every group.
+// AsReaderOfAll is [AsReader] for all groups.
 func AsReaderOfAll(ctx context.Context) context.Context {
 	return context.WithValue(ctx, readerKey{}, everyGroup)
 }
 
-// Instead is a context that reads, under [AsReader], another group alone: a team's tenant for
-// one of its groups, or a group that is linked with it. Other contexts stay what they are.
+// Instead returns a context that, within [AsReader], reads another group only: the tenant of a group's team, or a
+// linked group. Other contexts are returned unchanged.
 func Instead(ctx context.Context, groupID string) context.Context {
 	if !IsConfined(ctx) {
 		return ctx
@@ -52,25 +51,24 @@ func Instead(ctx context.Context, groupID string) context.Context {
 	return AsReader(ctx, groupID)
 }
 
-// IsConfined tells whether the context reads as the role of [AsReader].
+// IsConfined reports whether the context reads with the role of [AsReader].
 func IsConfined(ctx context.Context) bool {
 	_, confined := ctx.Value(readerKey{}).(string)
 	return confined
 }
 
-// asLogin is a context that reads as the connection's own user, whatever it was: for what
-// is about all groups by purpose.
+// asLogin returns a context that reads as the user of the connection, for reads that are about all groups.
 func asLogin(ctx context.Context) context.Context { return context.WithValue(ctx, readerKey{}, nil) }
 
-// Reader says how the second wall stands.
+// Reader reports whether PostgreSQL restricts reads to their groups.
 type Reader struct {
-	Role string // "" where it is switched off
-	On   bool   // it is there, and used
-	Why  string // it is not, and what to do about it
+	Role string // "" if it is switched off
+	On   bool   // the role exists and is used
+	Why  string // why it is not used, and what to do
 }
 
-// Reader looks whether the role for reading can be used, and says so: once for a store.
-// Where it cannot, everything is read as before, without the second wall.
+// Reader checks, once for each store, whether the role for reading can be used. If it cannot, reads work without that
+// restriction.
 func (s *Store) Reader(ctx context.Context) (Reader, error) {
 	s.mu.Lock()
 	known := s.reader
@@ -96,8 +94,8 @@ func (s *Store) Reader(ctx context.Context) (Reader, error) {
 	return r, nil
 }
 
-// readerQuery looks a role up as the connection's user may use it, and for what would
-// make its confinement void: powers of its own, or a table that it may read unconfined.
+// readerQuery reads whether the user of the connection can use a role. It also reads what would bypass the restriction:
+// powers of the role itself, or a table that it may read without restriction.
 const readerQuery = `select current_user as login, coalesce(pg_has_role(r.oid, 'member'), false) as member,
 	r.oid is not null as found,
 		coalesce(r.rolsuper or r.rolbypassrls, false) as mighty,
@@ -111,7 +109,7 @@ const readerQuery = `select current_user as login, coalesce(pg_has_role(r.oid, '
 						'') as bare
 	from (select 1) one left join pg_roles r on r.rolname = $1`
 
-// readerFault says why a role is not used for reading, "" where nothing speaks against it.
+// readerFault returns why a role is not used for reading, "" if it can be used.
 func (s *Store) readerFault(ctx context.Context, role string) (why string, err error) {
 	var row struct {
 		Login  string `db:"login"`
@@ -139,7 +137,7 @@ func (s *Store) readerFault(ctx context.Context, role string) (why string, err e
 	return "", nil
 }
 
-// confinement has a transaction of the context read as the reader, where it is to.
+// confinement returns the settings by which a transaction reads as the reader, if the context asks for that.
 func (s *Store) confinement(ctx context.Context) (pg.Settings, error) {
 	groups, ok := ctx.Value(readerKey{}).(string)
 	if !ok || s.db.Options().ReaderRole == "" {
@@ -151,7 +149,7 @@ func (s *Store) confinement(ctx context.Context) (pg.Settings, error) {
 	return pg.Settings{"role", s.db.Options().ReaderRole, "reverie.groups", groups}, nil
 }
 
-// confineReader makes the role for reading, as far as the user of db may, and confines it.
+// confineReader creates the role for reading, as far as the user of db may, and restricts it.
 func confineReader(ctx context.Context, db *sql.DB, role string) error {
 	if role == "" {
 		return nil
@@ -159,7 +157,7 @@ func confineReader(ctx context.Context, db *sql.DB, role string) error {
 	if len(role) > 63 || strings.ContainsRune(role, 0) {
 		return fmt.Errorf("the reader's role %q: a name has at most 63 bytes: %w", role, reverie.ErrConfiguration)
 	}
-	var why string // the doctor says it better
+	var why string // the doctor explains it better
 	if err := pg.ReadRow(ctx, db, &why, `select reverie_reader($1::text::name)`, role); err != nil {
 		return pg.Translate(ctx, err, fmt.Sprintf("confine the role %s", role))
 	}

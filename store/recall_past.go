@@ -1,8 +1,7 @@
 package store
 
-// What recallQuery reads, as of the instant $10. A session is counted from its messages. Of
-// rolling summaries only the newest is kept: where it was renewed since, what it covers
-// stands word for word.
+// The past form of recallQuery, as of the instant $10. A session is counted from its messages. Only the newest rolling
+// summary is stored. If it was renewed since, the messages that it covers are read instead.
 const (
 	recallAtQuery = `select ` + GroupColumns + `, ` + isLinked + `,
 			(select row_to_json(s) from (` + recallSessionAtQuery + `) s)::text as session,

@@ -22,9 +22,8 @@ const RunColumns = `group_id, run_id, job, session_id, window_since, window_unti
 	stats, error, started_at, finished_at, undone_at`
 
 const (
-	// Where the clock has gone back, a run begins just after the newest start and the newest
-	// change that are written: runs are taken back in the order of their starts, and with
-	// them what was archived since.
+	// If the clock was set back, a run begins just after the newest start and the newest change. So runs are undone in
+	// the order of their starts, with everything that was archived since.
 	startRunQuery = `with begun as (insert into runs (` + RunColumns + `)
 		select $1, $2::uuid, $3, $11, $4::timestamptz, $5::timestamptz, 'running', 1 + count(*), $6, $7, $8, $9::jsonb, '',
 			(select case when $10::timestamptz < n.at then n.at + interval '1 microsecond' else $10::timestamptz end
@@ -44,25 +43,22 @@ const (
 		where r.group_id = $1 and r.run_id = w.run_id
 		returning r.run_id, r.status, r.finished_at as at, w.pending), ` + events.OfRuns + ` select pending from ended`
 
-	// What the last run of a session left of what it was to take is due at once. A dream
-	// names a session, and takes nothing of it.
+	// If the last run of a session left work that it was meant to do, the session is due at once. A dream only names a
+	// session, and does no work on it.
 	unfinishedQuery = `update sessions set unfinished = $3 where group_id = $1 and session_id = $2 and unfinished <> $3
 		and exists (select 1 from runs r where r.group_id = $1 and r.run_id = $4::uuid and r.job <> 'dream')`
 )
 
-// StartRun writes a run that begins now: it fills what is empty of id, status
-// and start, and the attempt, which is one more than there are runs of the same
-// group, job, session and window: a window is due again when messages arrive late.
-// A run of a session keeps the session what it is. One that is not there, such as
-// one that has become part of another, is reverie.ErrNotFound, save for a dream, to
-// which it only says how far it reaches. In a team only maintenance runs.
+// StartRun writes a run that begins now. It sets an empty id, status and start. It also sets the attempt: one more than
+// there are runs of the same group, job, session and window. A window is due again when messages arrive late. The
+// session of a run must exist, or StartRun returns reverie.ErrNotFound; it may have merged with another. For a dream,
+// the session only marks how far the dream reaches, so it need not exist. In a team only maintenance runs.
 func (s *Store) StartRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (reverie.Run, error) {
 	return s.startRun(ctx, lease, run, nil)
 }
 
-// OpenRun is [Store.StartRun] for a run that is nothing without its chunk: that is
-// saved with it, and the answers of the run before, "" for none, are adopted, all in
-// one. A process that dies leaves a run that can be continued, or none.
+// OpenRun is [Store.StartRun] for a run with its first chunk. The same transaction saves the chunk and adopts the
+// answers of the run before; "" means none. So a process that dies leaves a run that can be resumed, or none.
 func (s *Store) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Run, chunk reverie.Chunk,
 	before string) (reverie.Run, error) {
 	return s.startRun(ctx, lease, run, func(ctx context.Context, t *pg.Tx, runID string) error {
@@ -74,11 +70,11 @@ func (s *Store) OpenRun(ctx context.Context, lease reverie.Lease, run reverie.Ru
 	})
 }
 
-// startRun writes a run's row, and what belongs to its beginning; nil: nothing does.
+// startRun writes the row of a run, and calls with in the same transaction; with may be nil.
 func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.Run, with func(ctx context.Context,
 	t *pg.Tx, runID string) error) (reverie.Run, error) {
 	run.GroupID, run.Status, run.FinishedAt = lease.GroupID, reverie.RunRunning, nil
-	if run.Job != reverie.JobMaintain { // a team's vectors are made like any other
+	if run.Job != reverie.JobMaintain { // maintenance also computes the vectors of a team
 		if err := reverie.CheckChat(run.GroupID); err != nil {
 			return run, err
 		}
@@ -107,7 +103,7 @@ func (s *Store) startRun(ctx context.Context, lease reverie.Lease, run reverie.R
 	return run, err
 }
 
-// insertRun asks for a run's row to be written, which fills in its attempt and when it began.
+// insertRun queues the insert of a run's row, which sets its attempt and its start.
 func (s *Store) insertRun(ctx context.Context, t *pg.Tx, run *reverie.Run) {
 	at := run.StartedAt
 	if at.IsZero() {
@@ -124,13 +120,10 @@ func (s *Store) insertRun(ctx context.Context, t *pg.Tx, run *reverie.Run) {
 	})
 }
 
-// FinishRun writes how a run ended. Another holder may be continuing the run by
-// now: without the lease nothing is written and the error is
-// reverie.ErrLeaseLost. A zero FinishedAt is now. The window may have grown: a
-// run that was taken up again reaches to where it was continued. The messages
-// that are left pending in it, for the run's job, are counted, in the run's stats
-// and the result. A session is unfinished of which a run that was cut short, or
-// failed, left some of what it was to take.
+// FinishRun writes the end of a run. Another holder may have resumed the run: a lost lease is reverie.ErrLeaseLost, and
+// nothing is written. A zero FinishedAt means now. The window of a resumed run is extended to the present one.
+// FinishRun counts the messages of the window that are still pending for the run's job, in the stats and in the result.
+// A session is unfinished if a run that was cut short, or failed, left some of its work.
 func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.Run) (pending int, err error) {
 	run.GroupID = lease.GroupID
 	err = s.underLease(ctx, lease, pg.Work{
@@ -143,8 +136,8 @@ func (s *Store) FinishRun(ctx context.Context, lease reverie.Lease, run reverie.
 	return pending, err
 }
 
-// finishRun asks for [Store.FinishRun] in a transaction that holds the lease. What the same
-// transaction has changed of the group's memories is done when the run ends.
+// finishRun queues the statements of [Store.FinishRun] in a transaction that holds the lease. If the transaction has
+// changed memories of the group, the run ends no earlier than these changes.
 func (s *Store) finishRun(ctx context.Context, t *pg.Tx, run reverie.Run, changed bool, pending *int) error {
 	if run.Status == reverie.RunRunning {
 		return fmt.Errorf("finish run %s: status is still running: %w", run.ID, reverie.ErrInvalid)
@@ -166,7 +159,7 @@ func (s *Store) finishRun(ctx context.Context, t *pg.Tx, run reverie.Run, change
 	return t.Exec(ctx, unfinishedQuery, run.GroupID, run.SessionID, short, run.ID)
 }
 
-// The spend is summed for the runs of the page alone.
+// The costs are summed for the runs of the page only.
 const runsQuery = `with page as materialized (
 		select group_id, run_id from runs
 		where ($1 = '' or group_id = $1) and ($2 = '' or job = $2) and ($3 = '' or status = $3 or $3 = 'held' and exists (
@@ -179,17 +172,16 @@ const runsQuery = `with page as materialized (
 		select ` + SpendColumns + ` from llm_calls c where c.group_id = r.group_id and c.run_id = r.run_id) s
 	order by r.started_at desc, r.run_id desc`
 
-// Few runs wait, and those are where a search for them begins.
+// Few runs have pending plans, so a search for them begins there.
 var (
 	allRunsQuery     = fmt.Sprintf(runsQuery, ``)
 	waitingRunsQuery = fmt.Sprintf(runsQuery, ` and (group_id, run_id) in (
 				select h.group_id, h.run_id from held_plans h where h.status = 'waiting' and ($1 = '' or h.group_id = $1))`)
 )
 
-// Runs lists runs, newest first, with what each has spent. A limit of 0 is no
-// limit. Asked for those with the status held, it lists all of which a plan waits,
-// however they ended, too. A run to go on before that is not there, or is another
-// group's, is reverie.ErrNotFound.
+// Runs lists runs with their costs, newest first. A limit of 0 is no limit. With the status held, it lists all runs
+// that have a pending plan, whatever their status. If the run to continue after does not exist, or belongs to another
+// group, the error is reverie.ErrNotFound.
 func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntry, error) {
 	return pg.Read(ctx, s.db, "list runs", func(ctx context.Context, t *pg.Tx) (list []reverie.RunEntry, err error) {
 		var before *string
@@ -211,7 +203,7 @@ func (s *Store) Runs(ctx context.Context, q reverie.RunQuery) ([]reverie.RunEntr
 	})
 }
 
-// RunEntries reads runs with what each has spent.
+// RunEntries reads runs with their costs.
 func RunEntries(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reverie.RunEntry, error) {
 	rows, err := pg.Select[struct {
 		reverie.Run
@@ -224,8 +216,7 @@ func RunEntries(ctx context.Context, t *pg.Tx, query string, args ...any) ([]rev
 	return list, err
 }
 
-// SoFar returns what a run has changed, refused and holds, for whoever continues
-// it.
+// SoFar returns the changes, the refusals and the held plans of a run, for whoever resumes it.
 func (s *Store) SoFar(ctx context.Context, groupID, runID string) (changes []reverie.Change,
 	refusals []reverie.Refusal, held []reverie.HeldPlan, err error) {
 	d, err := s.Run(ctx, groupID, runID)
@@ -235,14 +226,14 @@ func (s *Store) SoFar(ctx context.Context, groupID, runID string) (changes []rev
 	return d.Changes, refusals, d.Held, err
 }
 
-// Run returns everything that the ledger knows about a run, each part in order. An
-// empty groupID looks in all groups. An unknown run is reverie.ErrNotFound.
+// Run returns everything that the ledger has about a run, each part in order. An empty groupID searches all groups. An
+// unknown run is reverie.ErrNotFound.
 func (s *Store) Run(ctx context.Context, groupID, runID string) (reverie.RunDetail, error) {
 	return s.RunUpTo(ctx, groupID, runID, 0)
 }
 
-// RunUpTo is [Store.Run] with so many rows of each part at most; 0 is no limit. What
-// is left out of a part is its end, and Cut says so.
+// RunUpTo is [Store.Run] with at most rows rows of each part; 0 is no limit. It drops the end of longer parts and
+// reports that in Cut.
 func (s *Store) RunUpTo(ctx context.Context, groupID, runID string, rows int) (reverie.RunDetail, error) {
 	return read(ctx, s, groupID, "read a run", func(ctx context.Context, t *pg.Tx) (d reverie.RunDetail, err error) {
 		if d.Run, err = GetRun(ctx, t, groupID, runID); err != nil {
@@ -262,7 +253,7 @@ func GetRun(ctx context.Context, t *pg.Tx, groupID, runID string) (reverie.Run, 
 	return run, pg.NotFoundIfEmpty(err, "run %s", runID)
 }
 
-// readParts fills in what belongs to a run.
+// readParts reads the parts of a run.
 func readParts(ctx context.Context, t *pg.Tx, d *reverie.RunDetail, rows int) error {
 	groupID, runID, limit := d.Run.GroupID, d.Run.ID, rows
 	if rows > 0 {
@@ -299,7 +290,7 @@ func readParts(ctx context.Context, t *pg.Tx, d *reverie.RunDetail, rows int) er
 		and run_id = $2`, groupID, runID)
 }
 
-// UpTo is the beginning of a list, and notes whether that is not all of it.
+// UpTo returns the first rows of a list, and sets cut if there are more.
 func UpTo[T any](list []T, rows int, cut *bool) []T {
 	if len(list) > rows {
 		*cut = true
@@ -312,13 +303,13 @@ const (
 	planMessagesQuery = `select ` + MessageColumns + ` from messages
 		where group_id = $1 and message_id = any ($2::text[]) and pruned_at is null order by sent_at, seq`
 
-	// Nobody ends or rewrites one of them before the commit.
+	// This locks them against other writers until the commit.
 	restsOnQuery = `select memory_id from memories where group_id = $1 and kind = $2 and status = 'active'
 		order by memory_id for share`
 )
 
-// PlanState reads what a plan file is held against, in one snapshot: who has its id,
-// and the messages named. An unknown group is reverie.ErrNotFound.
+// PlanState reads what a plan file is checked against, in one snapshot: the run that has its id, and the named
+// messages. An unknown group is reverie.ErrNotFound.
 func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageIDs []string) (reverie.PlanState, error) {
 	what := fmt.Sprintf("read what a plan for group %q rests on", groupID)
 	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.PlanState, err error) {
@@ -337,8 +328,8 @@ func (s *Store) PlanState(ctx context.Context, groupID, planID string, messageID
 	})
 }
 
-// PlanSeal returns a sum of a text that only this database can make, and only for the group.
-// Nothing is written. An unknown group is reverie.ErrNotFound.
+// PlanSeal returns a seal of a text that only this database can make, and only for this group. It writes nothing. An
+// unknown group is reverie.ErrNotFound.
 func (s *Store) PlanSeal(ctx context.Context, groupID, text string) (string, error) {
 	var key string
 	err := s.db.QueryRow(ctx, fmt.Sprintf("seal a plan for group %q", groupID), &key,
@@ -351,11 +342,10 @@ func (s *Store) PlanSeal(ctx context.Context, groupID, text string) (string, err
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// ApplyPlanned writes a run that has not begun, with all of its chunks, and ends it, in one
-// transaction: everything of it is there, or nothing. It returns what [Store.Apply] does of
-// each chunk in order, and how many messages of the window are left pending. A group whose
-// active memories of the plans' kind are not the heads, and what Apply refuses, are
-// reverie.ErrConflict, and nothing is written. The run's status and stats are the caller's.
+// ApplyPlanned writes a new run with all of its chunks and ends it, in one transaction: everything or nothing. It
+// returns the results of [Store.Apply] for each chunk in order, and how many messages of the window are still pending.
+// If the group's active memories of the plans' kind are not the expected heads, or Apply refuses a chunk, it returns
+// reverie.ErrConflict and writes nothing. The caller sets the run's status and stats.
 func (s *Store) ApplyPlanned(ctx context.Context, lease reverie.Lease, planned reverie.PlannedRun) (list []reverie.Change, pending int, err error) {
 	run := planned.Run
 	what := fmt.Sprintf("apply the plan of run %s to group %q", run.ID, run.GroupID)
@@ -397,7 +387,7 @@ func (s *Store) ApplyPlanned(ctx context.Context, lease reverie.Lease, planned r
 	return list, pending, err
 }
 
-// sameHeads refuses a run whose group remembers something else than it was planned for.
+// sameHeads refuses a run if the active memories of its group have changed since it was planned.
 func sameHeads(ctx context.Context, t *pg.Tx, planned reverie.PlannedRun) error {
 	var ids []string
 	if err := t.Select(ctx, &ids, restsOnQuery, planned.Run.GroupID, string(planned.Plans[0].Kind)); err != nil {

@@ -17,7 +17,7 @@ import (
 	"reverie/store/pg"
 )
 
-// MigrationStatus is one step of the schema.
+// MigrationStatus is one migration of the schema.
 type MigrationStatus struct {
 	Version   int64     `json:"version"`
 	Name      string    `json:"name"`
@@ -25,14 +25,13 @@ type MigrationStatus struct {
 	AppliedAt time.Time `json:"applied_at,omitzero"`
 }
 
-// minServer is the oldest PostgreSQL that Reverie is made for, as server_version_num.
+// minServer is the oldest supported PostgreSQL, as server_version_num.
 const minServer = 150000
 
-// Migrate brings the schema up to date and returns the steps it applied, none
-// when there was nothing to do. Concurrent calls wait for each other under a
-// session lock, so the URL must lead to the server itself or to a pooler in
-// session mode. A missing pgvector is reverie.ErrConfiguration. A schema that is newer is left
-// as it is: it is reverie.ErrOutdatedSchema where this binary does not work with it.
+// Migrate applies the missing migrations and returns them, none if the schema is up to date. Concurrent calls wait for
+// each other under a session lock. So the URL must lead to the server itself, or to a pooler in session mode. A missing
+// pgvector is reverie.ErrConfiguration. A newer schema is not changed: it is reverie.ErrOutdatedSchema if this binary
+// does not work with it.
 func Migrate(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
 	return migrate(ctx, opts, migrations.Files())
 }
@@ -75,7 +74,7 @@ func migrate(ctx context.Context, opts pg.Options, files fs.FS) ([]MigrationStat
 	return applied, err
 }
 
-// MigrationStatuses lists all steps of the schema that this binary knows, oldest first.
+// MigrationStatuses lists all migrations that this binary knows, oldest first.
 func MigrationStatuses(ctx context.Context, opts pg.Options) ([]MigrationStatus, error) {
 	var all []MigrationStatus
 	err := withProvider(ctx, opts, migrations.Files(), func(_ *sql.DB, p *goose.Provider) error {
@@ -97,7 +96,7 @@ func MigrationStatuses(ctx context.Context, opts pg.Options) ([]MigrationStatus,
 }
 
 func withProvider(ctx context.Context, opts pg.Options, files fs.FS, do func(*sql.DB, *goose.Provider) error) error {
-	opts.ReadTimeout = max(opts.ReadTimeout, 15*time.Minute) // building an index may take its time
+	opts.ReadTimeout = max(opts.ReadTimeout, 15*time.Minute) // building an index may take long
 	db, err := pg.Connect(opts)
 	if err != nil {
 		return err
@@ -125,7 +124,7 @@ func withProvider(ctx context.Context, opts pg.Options, files fs.FS, do func(*sq
 	return do(db, provider)
 }
 
-// checkServer says what is missing before a migration fails halfway in words of SQL.
+// checkServer reports what is missing, before a migration would fail with an error of SQL.
 func checkServer(ctx context.Context, db *sql.DB) error {
 	var server struct {
 		Num    int    `db:"num"`
@@ -147,11 +146,11 @@ func checkServer(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// WantedVersion is the schema version that this binary is made for.
+// WantedVersion is the schema version of this binary.
 func WantedVersion() int64 { return migrations.Newest(migrations.Files()) }
 
-// CheckSchema refuses a schema that is older than this binary, or newer and not compatible
-// with it, by reverie.ErrOutdatedSchema.
+// CheckSchema returns reverie.ErrOutdatedSchema for a schema that is older than this binary, or newer and not
+// compatible with it.
 func (s *Store) CheckSchema(ctx context.Context) error {
 	info, err := s.Info(ctx)
 	if err != nil {
@@ -160,18 +159,18 @@ func (s *Store) CheckSchema(ctx context.Context) error {
 	return migrations.State{Version: info.SchemaVersion, Needs: info.SchemaNeeds}.Fits(WantedVersion())
 }
 
-// Info is what a check-up wants to know about the database.
+// Info is what the doctor reads about the database.
 type Info struct {
 	Server        string    // PostgreSQL's version
-	Vector        string    // pgvector's version, "" where the extension is not created
-	SchemaVersion int64     // 0 where nothing was migrated yet
-	SchemaNeeds   int64     // of a schema that is newer than this binary, the oldest version whose binaries work with it
-	Clock         time.Time // the server's
+	Vector        string    // pgvector's version, "" if the extension is not created
+	SchemaVersion int64     // 0 before any migration
+	SchemaNeeds   int64     // of a newer schema: the oldest version whose binaries work with it
+	Clock         time.Time // the time of the server
 	Skew          time.Duration
 }
 
-// hiddenQuery names the role of a transaction, and the schemas of its search path that
-// hold Reverie's tables and that it may not use: to it, their tables are not there.
+// hiddenQuery returns the role of a transaction, and the schemas in its search path with Reverie's tables that it may
+// not use. To such a role the tables seem to be missing.
 const hiddenQuery = `select quote_ident(current_user) as login, coalesce(string_agg(quote_ident(n.nspname), ', '),
 	'') as hidden
 	from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -179,7 +178,7 @@ const hiddenQuery = `select quote_ident(current_user) as login, coalesce(string_
 		and n.nspname in (select case name when '$user' then current_user::text else name end
 			from regexp_split_to_table(replace(current_setting('search_path'), '"', ''), ' *, *') name)`
 
-// MaySee refuses a role to which the tables are not there because it may not look.
+// MaySee returns an error if the role does not see the tables because it may not use their schema.
 func MaySee(ctx context.Context, q pg.Querier) error {
 	var is struct {
 		Login  string `db:"login"`
@@ -192,8 +191,8 @@ func MaySee(ctx context.Context, q pg.Querier) error {
 		is.Login, is.Hidden, reverie.ErrConfiguration)
 }
 
-// Info asks the server for its versions and its clock. Skew is how far that
-// clock is ahead of the store's. A role that may not look into the schema is told so.
+// Info reads the versions and the clock of the server. Skew is how far that clock is ahead of the store's. If the role
+// may not use the schema, the error says so.
 func (s *Store) Info(ctx context.Context) (Info, error) {
 	what := "ask the database about itself"
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (info Info, err error) {
@@ -218,8 +217,7 @@ func (s *Store) Info(ctx context.Context) (Info, error) {
 	})
 }
 
-// Ready tells whether work can be done: the server answers, takes writes, and has
-// the schema that this binary needs.
+// Ready reports whether the server answers, accepts writes, and has the schema that this binary needs.
 func (s *Store) Ready(ctx context.Context) error {
 	const what = "see whether the database is ready"
 	var standby bool

@@ -109,16 +109,8 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ra
 		}
 		vector = pg.Vector(q.Vector)
 	}
-	kinds := make(pq.StringArray, len(q.Kinds))
-	for i, k := range q.Kinds {
-		kinds[i] = string(k)
-	}
-	texts := make(pq.StringArray, len(q.Texts))
-	for i, t := range q.Texts {
-		texts[i] = pg.ValidText(t)
-	}
 	c := q.Calibration.Whole()
-	query, args := searchQuery, []any{q.GroupID, vector, q.Model, kinds, texts, c.Floor, c.Related, c.Ceiling, q.Limit}
+	query, args := searchQuery, []any{q.GroupID, vector, q.Model, valid(q.Kinds), valid(q.Texts), c.Floor, c.Related, c.Ceiling, q.Limit}
 	if q.At.IsZero() {
 		args = append(args, q.Fewer, q.Reaching, pq.StringArray(q.Only))
 	} else {
@@ -126,21 +118,27 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ra
 	}
 	err = s.db.Of(ctx, q.GroupID).QueryRows(ctx, what, func(rows *sql.Rows) (err error) {
 		r, err = scanRanking(rows, q.GroupID)
-		all := r.Hits
-		r.Hits = nil
-		for _, h := range all {
+		for i, h := range r.Hits {
 			switch {
 			case !q.At.IsZero():
-				h.Memory = h.Then()
-			case h.Status == reverie.StatusArchived:
-				r.Archived = append(r.Archived, h)
-				continue
+				r.Hits[i].Memory = h.Then()
+			case h.Status == reverie.StatusArchived: // as are those that follow
+				r.Hits, r.Archived = r.Hits[:i], r.Hits[i:]
+				return err
 			}
-			r.Hits = append(r.Hits, h)
 		}
 		return err
 	}, query, args...)
 	return r, err
+}
+
+// valid are texts that can be stored.
+func valid[T ~string](list []T) pq.StringArray {
+	texts := make(pq.StringArray, len(list))
+	for i, t := range list {
+		texts[i] = pg.ValidText(string(t))
+	}
+	return texts
 }
 
 // scanRanking reads rows of hitColumns and how they rank, without looking each column up
@@ -367,10 +365,7 @@ type recallName struct {
 // It reads back from the newest message until there are turns enough, mostly at once.
 func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie.RecallState, error) {
 	what := fmt.Sprintf("read what is under way in group %q", q.GroupID)
-	text, asked := text.Simplify(text.Fold(q.Text)), make(pq.StringArray, len(q.Asked))
-	for i, a := range q.Asked {
-		asked[i] = pg.ValidText(a)
-	}
+	text, asked := text.Simplify(text.Fold(q.Text)), valid(q.Asked)
 	for limit := min(8*max(q.Turns, 0), maxRecalled); ; limit = min(8*limit, maxRecalled) {
 		var row recallRow
 		query, args := recallQuery, []any{q.GroupID, q.SessionID, pg.OrMinusInfinity(q.Since), limit, text, asked, q.Until, q.Share, q.Quotes}

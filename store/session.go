@@ -38,18 +38,6 @@ const (
 		run_id, created_at, updated_at`
 
 	summaryQuery = `select ` + summaryColumns + ` from session_summaries where group_id = $1 and session_id = $2`
-
-	// Of the messages of a session, the newest.
-	sessionMessagesQuery = `select ` + MessageColumns + ` from messages where group_id = $1 and session_id = $2
-		and session_id <> ''
-		order by sent_at desc, seq desc limit nullif($3::int, 0)`
-
-	// And of those that are not extracted.
-	bufferQuery = `select ` + MessageColumns + ` from (
-			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = $1
-				and m.message_id = u.message_id
-			where u.group_id = $1 and u.job = 'extract' and u.session_id = $2 and u.session_id <> '' and u.run_id is null) w
-		order by at desc, seq desc limit nullif($3::int, 0)`
 )
 
 // Session returns a session of a group, or reverie.ErrNotFound.
@@ -99,23 +87,6 @@ func (s *Store) SessionSummary(ctx context.Context, groupID, sessionID string) (
 	return read(ctx, s, groupID, "read the summary of a session", func(ctx context.Context,
 		t *pg.Tx) (*reverie.SessionSummary, error) {
 		return rollingSummary(ctx, t, groupID, sessionID)
-	})
-}
-
-// SessionMessages returns the messages of a session, or of those the ones that are
-// not extracted, oldest first; of more than limit the newest. A limit of 0 is no
-// limit.
-func (s *Store) SessionMessages(ctx context.Context, groupID, sessionID string, waiting bool,
-	limit int) ([]reverie.Message, error) {
-	query := sessionMessagesQuery
-	if waiting {
-		query = bufferQuery
-	}
-	what := fmt.Sprintf("read the messages of session %q", sessionID)
-	return lookup(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Message, error) {
-		list, err := pg.Select[reverie.Message](ctx, t, query, groupID, sessionID, limit)
-		slices.Reverse(list)
-		return list, err
 	})
 }
 
@@ -232,9 +203,7 @@ func (q SessionQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]re
 // silent the longest come first.
 func (q SessionQueue) DueSessions(ctx context.Context, groupID string) ([]reverie.Session, error) {
 	what := fmt.Sprintf("list the sessions of group %q that are due", groupID)
-	return lookup(ctx, q.Store, groupID, what, func(ctx context.Context, t *pg.Tx) ([]reverie.Session, error) {
-		return pg.Select[reverie.Session](ctx, t, dueSessionsQuery, append(q.limits(), groupID)...)
-	})
+	return pg.QueryByKey[reverie.Session](ctx, q.db.Of(ctx, groupID), what, dueSessionsQuery, append(q.limits(), groupID)...)
 }
 
 const (

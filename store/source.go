@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// The lineage is the source's own. A version that is supported later rests on more,
-	// after what it rests on already.
+	// The lineage is that of the source. New sources of a supported version come after its earlier ones.
 	insertSourcesQuery = `with found as (
 			select u.memory_id, u.position, m.memory_id as source_id, m.lineage_id
 			from unnest($3::uuid[], $4::int[], $5::uuid[], $6::uuid[]) as u (memory_id, position, source_id, lineage_id)
@@ -27,15 +26,15 @@ const (
 			on conflict (group_id, memory_id, source_id) do nothing)
 		select source_id from found`
 
-	// A memory that was archived is no less true. What a version was before the newest one
-	// does not count: one that was restored, and then deleted, has an archived version.
+	// An archived memory is still true. Only the newest version counts: a memory that was restored and then deleted has
+	// an archived version, too.
 	standingQuery = `select lineage_id from memories m where group_id = $1 and lineage_id = any ($2::uuid[])
 		and status in ('active', 'archived')
 			and not exists (select 1 from memories n where n.group_id = $1 and n.lineage_id = m.lineage_id
 				and n.version > m.version)
 		order by lineage_id`
 
-	// What was made of a lineage and says still what it said when it was.
+	// The memories that were made of a lineage and still have the same statement.
 	restingQuery = `select distinct on (h.created_at, h.lineage_id) h.memory_id, h.lineage_id, h.kind, h.statement,
 		coalesce((select ` + AgainBecause + ` from rejudgements q
 			where q.group_id = $1 and q.lineage_id = h.lineage_id and q.run_id is null), '') as judge_again
@@ -48,11 +47,11 @@ const (
 			and h.content_hash = v.content_hash offset 0) h
 		order by h.created_at, h.lineage_id`
 
-	// Against whoever would delete one meanwhile.
+	// Locked against deletion until the commit.
 	lockStandingQuery = standingQuery + ` for share`
 )
 
-// checkSources refuses what no version can rest on.
+// checkSources refuses sources that no version can have.
 func checkSources(st reverie.Step) error {
 	seen := map[string]bool{Evidenced(st): true}
 	for _, src := range st.Sources {
@@ -67,7 +66,7 @@ func checkSources(st reverie.Step) error {
 	return nil
 }
 
-// StandingLineages tells which of the lineages have a head that is active, or was archived.
+// StandingLineages reports which of the lineages have a head that is active or archived.
 func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs []string) (map[string]bool, error) {
 	found, err := pg.QueryAll[string](ctx, s.db.Of(ctx, groupID),
 		fmt.Sprintf("look which memories of group %q stand", groupID), standingQuery, groupID,
@@ -79,16 +78,16 @@ func (s *Store) StandingLineages(ctx context.Context, groupID string, lineageIDs
 	return standing, err
 }
 
-// RestingOn reads what was made of a lineage.
+// RestingOn reads the memories that were made of a lineage.
 func RestingOn(ctx context.Context, t *pg.Tx, groupID, lineageID string) ([]reverie.Resting, error) {
 	list := []reverie.Resting{}
 	err := t.Select(ctx, &list, restingQuery, groupID, lineageID)
 	return list, err
 }
 
-// insertSources writes which other memories the versions rest on that a batch makes or
-// supports. One that the group does not have is reverie.ErrNotFound; one that was deleted
-// since it was read is reverie.ErrConflict, but not one that was only rewritten or archived.
+// insertSources writes the sources of the versions that a batch makes or supports. A source that the group does not
+// have is reverie.ErrNotFound. A source that was deleted since it was read is reverie.ErrConflict; one that was
+// rewritten or archived is not.
 func insertSources(ctx context.Context, t *pg.Tx, b *batch) error {
 	var rows pg.Columns
 	var sources, lineages pq.StringArray

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// A deleted lineage is one whose newest version is deprecated.
+	// A lineage is deleted if its newest version is deprecated.
 	statsKindsQuery = `with heads as (
 			select distinct on (group_id, lineage_id) group_id, lineage_id, kind, status, version from memories
 			where ($1 = '' or group_id = $1) order by group_id, lineage_id, version desc)
@@ -22,7 +22,7 @@ const (
 			sum(version)::bigint as versions
 		from heads group by kind order by array_position(array['group', 'session', 'dream', 'team'], kind)`
 
-	// The last bar holds the highest value too.
+	// The last bar includes the highest value.
 	statsActiveQuery = `with active as (
 			select strength, weight, created_at, updated_at, embedding_model, group_id, session_id, 'summary' = any (tags)
 				and kind = 'session' as summary
@@ -67,9 +67,8 @@ const (
 		order by sum(u.referenced) desc, sum(u.offered), m.memory_id limit $2::int`
 )
 
-// MemoryStats says how the memories of a group stand, or of all groups together
-// where none is named, in one snapshot and six statements. A group that does not
-// exist is reverie.ErrNotFound.
+// MemoryStats counts the memories of a group, or of all groups if none is named, in one snapshot and six statements. An
+// unknown group is reverie.ErrNotFound.
 func (s *Store) MemoryStats(ctx context.Context, groupID string) (reverie.MemoryStats, error) {
 	what := "count memories"
 	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (st reverie.MemoryStats, err error) {
@@ -138,7 +137,7 @@ func (s *Store) statsDays(ctx context.Context, t *pg.Tx, st *reverie.MemoryStats
 	for _, r := range rows {
 		i, ok := at[r.Date]
 		if !ok {
-			continue // of a clock ahead of ours
+			continue // from a clock ahead of ours
 		}
 		if st.Days[i].Actions == nil {
 			st.Days[i].Actions = map[reverie.Action]int{}
@@ -163,8 +162,8 @@ const callColumns = `group_id, call_id, run_id, purpose, provider, model, input_
 const recordCallQuery = `insert into llm_calls (` + callColumns + `)
 	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict (group_id, call_id) do nothing`
 
-// RecordCall writes one request to a model. It fills an empty id and time; the
-// same id twice is one row. Where the context keeps calls, it is not written yet.
+// RecordCall writes one request to a model. It sets an empty id and time. Two calls with the same id are one row. If
+// the context collects calls, it does not write the call yet.
 func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 	if c.ID == "" {
 		c.ID = reverie.NewID()
@@ -178,7 +177,7 @@ func (s *Store) RecordCall(ctx context.Context, c reverie.Call) error {
 	return s.db.Of(ctx, c.GroupID).Exec(ctx, fmt.Sprintf("record a call to %s", c.Model), recordCallQuery, callValues(c)...)
 }
 
-// InsertCall is [Store.RecordCall] in a transaction, for a call that has its id and time.
+// InsertCall is [Store.RecordCall] in a transaction, for a call with its id and time.
 func InsertCall(ctx context.Context, t *pg.Tx, c reverie.Call) error {
 	return t.Exec(ctx, recordCallQuery, callValues(c)...)
 }
@@ -203,9 +202,9 @@ func calls(ctx context.Context, t *pg.Tx, groupID, runID string, limit int) ([]r
 	return list, err
 }
 
-// costsQuery sums calls up in one pass, by all that they are told apart by, and those
-// sums four times: in all, by day, by group, by model. Of each part it keeps so many rows
-// and one more, the newest days and the dearest of the others.
+// costsQuery sums the calls by all keys in one pass, and those sums four times: in total, by day, by group, and by
+// model. Of each part it returns the limit and one more row: the newest days, and the most expensive rows of the
+// others.
 const costsQuery = `with sums as (
 		select (created_at at time zone 'UTC')::date as day, group_id, provider, model, tier, purpose, count(*)
 			filter (where outcome <> 'ok') as failed,
@@ -226,7 +225,7 @@ const costsQuery = `with sums as (
 			from sums group by grouping sets ((), (day), (group_id), (provider, model, tier, purpose))) s) ranked
 	where no <= $4::int + 1 order by part, no`
 
-// The parts of costsQuery: which columns a row does not group by.
+// The parts of costsQuery, as bits: the columns by which a row is not grouped.
 const (
 	costDay   = 0b011
 	costGroup = 0b101
@@ -234,9 +233,8 @@ const (
 	costTotal = 0b111
 )
 
-// Costs sums up what models have cost in [since, until), in one pass over the calls. A
-// group that is named and not there is reverie.ErrNotFound. Calls of the offline baseline
-// cost nothing and are listed all the same.
+// Costs sums the costs of calls in [since, until), in one pass over the calls. A named group that does not exist is
+// reverie.ErrNotFound. Calls of the offline model cost nothing, but are listed.
 func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error) {
 	type row struct {
 		Part, No int
@@ -269,13 +267,13 @@ func (s *Store) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsRe
 	return reply, err
 }
 
-// SpendColumns are those of reverie.Spend, summed over llm_calls.
+// SpendColumns are the columns of reverie.Spend, summed over llm_calls.
 const SpendColumns = `count(*) as calls, coalesce(sum(input_tokens), 0) as input_tokens,
 	coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(cached_tokens), 0) as cached_tokens,
 	coalesce(sum(cost_usd), 0) as cost_usd`
 
-// SpendSince sums up the calls to models since an instant, over all groups. Those
-// of the offline baseline and of recordings are left out: nothing is spent on them.
+// SpendSince sums the calls since a time over all groups, without those of the offline model and of recordings, which
+// cost nothing.
 func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend, error) {
 	var spend reverie.Spend
 	err := s.db.QueryRow(asLogin(ctx), "sum up what was spent", &spend, `select `+SpendColumns+` from llm_calls
@@ -283,8 +281,8 @@ func (s *Store) SpendSince(ctx context.Context, since time.Time) (reverie.Spend,
 	return spend, err
 }
 
-// LastAsked returns the group that a model was last asked about for a purpose, "" for
-// none: a fan-out that a budget cuts short goes on behind it the next time.
+// LastAsked returns the group of the last call for a purpose, "" for none. A fan-out that a budget cut short continues
+// after that group.
 func (s *Store) LastAsked(ctx context.Context, purpose string) (groupID string, err error) {
 	err = s.db.QueryRow(asLogin(ctx), "look for the group that was worked on last", &groupID,
 		`select group_id from llm_calls where purpose = $1 order by created_at desc, call_id desc limit 1`, purpose)
@@ -295,9 +293,8 @@ const meanOutputQuery = `select coalesce(avg(output_tokens), 0)::float8 as token
 	from (select output_tokens from llm_calls where purpose = $1 and model = $2 and outcome = 'ok'
 		order by created_at desc limit 200) latest`
 
-// MeanOutput returns how many tokens a model answered with on average, in the
-// latest calls for a purpose that went well, at most 200, and how many calls that
-// rests on. The model is named as in llm_calls, without its provider.
+// MeanOutput returns the mean number of output tokens of the latest successful calls for a purpose, at most 200 of
+// them, and their number. The model is named as in llm_calls, without its provider.
 func (s *Store) MeanOutput(ctx context.Context, purpose, model string) (tokens float64, calls int, err error) {
 	var mean struct {
 		Tokens float64

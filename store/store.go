@@ -16,20 +16,20 @@ import (
 	"reverie/store/pg"
 )
 
-// Store is Reverie's database. Its methods may be called concurrently.
+// Store is Reverie's database. It is safe for concurrent use.
 type Store struct {
-	// SessionSilence ends a session of messages that name none, in groups that do
-	// not say otherwise. Set it before the first use; reverie.DefaultSessionSilence.
+	// SessionSilence is the silence after which a session without an id ends, for groups without their own. Set it
+	// before the first use. The default is reverie.DefaultSessionSilence.
 	SessionSilence time.Duration
 
 	db *pg.DB
 
 	mu     sync.Mutex
-	reader *Reader // nil until asked
+	reader *Reader // nil until the first check
 }
 
-// Open connects and pings. It does not look at the schema: see
-// [Store.CheckSchema]. Wrong settings are reverie.ErrConfiguration.
+// Open connects to the server and pings it. It does not check the schema: see [Store.CheckSchema]. Invalid settings are
+// reverie.ErrConfiguration.
 func Open(ctx context.Context, opts pg.Options) (*Store, error) {
 	db, err := pg.Open(ctx, opts)
 	if err != nil {
@@ -40,29 +40,28 @@ func Open(ctx context.Context, opts pg.Options) (*Store, error) {
 	return s, nil
 }
 
-// DB is the pool that the store reads and writes through.
+// DB returns the connection pool of the store.
 func (s *Store) DB() *pg.DB { return s.db }
 
-// read is [pg.Read] of one group.
+// read is [pg.Read] for one group.
 func read[T any](ctx context.Context, s *Store, groupID, what string, do func(context.Context, *pg.Tx) (T, error)) (T,
 	error) {
 	return pg.Read(ctx, s.db.Of(ctx, groupID), what, do)
 }
 
-// lookup is [pg.Lookup] of one group.
+// lookup is [pg.Lookup] for one group.
 func lookup[T any](ctx context.Context, s *Store, groupID, what string, do func(context.Context, *pg.Tx) (T, error)) (T,
 	error) {
 	return pg.Lookup(ctx, s.db.Of(ctx, groupID), what, do)
 }
 
-// Ping asks the server for a sign of life.
+// Ping checks that the server answers.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
-// Close closes all connections. Statements under way end with an error.
+// Close closes all connections. Statements in progress fail.
 func (s *Store) Close() error { return s.db.Close() }
 
-// constraintReasons says, for each constraint that a caller can run into, what it means
-// and what to do.
+// constraintReasons explains each constraint that a caller may violate, and what to do.
 var constraintReasons = map[string]string{
 	"memories_one_text":                    "another active memory of that kind already says this; read the group again",
 	"memories_one_head":                    "its lineage has an active head already; read the group again",
@@ -79,23 +78,21 @@ var constraintReasons = map[string]string{
 	"decisions_group_id_target_id_fkey":    "a decision acts on a memory that the group does not have",
 }
 
-// newestChange is when memories of the group $1 were changed last: the change log has a row
-// of whatever makes a version or ends one, memory_values of what changes one in place.
+// newestChange is the time of the last change to memories of group $1. The change log has each version that was made or
+// ended; memory_values has the changes in place.
 const newestChange = `greatest((select max(created_at) from memory_change_log where group_id = $1),
 		(select max(valid_until) from memory_values where group_id = $1))`
 
-// NextTimestamp is the time of what a transaction is about to write to a group's memories: now,
-// or, where the clock stands still or has gone back, just after the newest change that is
-// written. So the times of versions tell their order, and what was active at an instant
-// can be told from them. To be asked once the heads are locked, and in each transaction
-// that makes, changes or ends a version.
+// NextTimestamp returns the time for the next change to a group's memories: now or, if the clock stands still or was
+// set back, just after the newest change. So the times of versions give their order, and the versions that were active
+// at an instant. Each transaction that makes, changes or ends a version must call it once the heads are locked.
 func NextTimestamp(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string) (time.Time, error) {
 	var newest *time.Time
 	err := t.Get(ctx, &newest, `select `+newestChange, groupID)
 	return after(db.Now(), newest), err
 }
 
-// after is now, or, if that is not later, the next instant after what is written.
+// after returns now or, if that is not later, the next microsecond after the written time.
 func after(now time.Time, written *time.Time) time.Time {
 	if written == nil || now.After(*written) || fault.Off(fault.Moment) {
 		return now
@@ -103,18 +100,16 @@ func after(now time.Time, written *time.Time) time.Time {
 	return written.UTC().Add(time.Microsecond)
 }
 
-// InsertValues begins a statement, or a part of one, that keeps what the values of
-// versions m of the group $1, which are locked, were until they are changed in place. It goes on with the
-// run that changes them, the instant, and what the versions are read from.
+// InsertValues begins an insert that stores the values of locked versions m of group $1 before they change in place.
+// The caller appends the run that changes them, the time, and the source of the versions.
 const InsertValues = `insert into memory_values (group_id, memory_id, value_no, strength, weight, last_supported_at,
 	run_id, valid_until)
 		select m.group_id, m.memory_id, greatest(` + events.Number + `, (select max(v.value_no) + 1 from memory_values v
 			where v.group_id = $1 and v.memory_id = m.memory_id)), m.strength, m.weight, m.last_supported_at, `
 
-// versionsThen, an instant and asThen are what a query reads of an instant from, in place of
-// memories: all versions, with the strength, weight and last support that they had then.
-// The first change after the instant tells; what was changed before changes were kept is as
-// it was then left.
+// VersionsThen, an instant and AsThen together replace the table memories in a query: all versions, with their
+// strength, weight and last support at that instant. These are the values before the first change after the instant.
+// Changes before changes were stored are not undone.
 const (
 	VersionsThen = `(select m.group_id, m.memory_id, m.lineage_id, m.parent_id, m.kind, m.session_id, m.statement,
 		m.version, m.status, m.tags,
@@ -127,9 +122,8 @@ const (
 	AsThen = `::timestamptz order by v.valid_until, v.value_no limit 1) v on true where m.group_id = $1) memories`
 )
 
-// AtInstant reads versions as of an instant, by which parameters hold it, and whether it is
-// one of the time of writing. Else it is of the chat's time, and a version has the values
-// that it had when it ended, or has now.
+// AtInstant returns SQL to read versions as of an instant. Parameters give the instant, and whether it is in recorded
+// time. In chat time, a version has the values that it had when it ended, or has now.
 func AtInstant(at, recorded string) (versions, active string) {
 	at += "::timestamptz"
 	return VersionsThen + `(case when ` + recorded + `::bool then ` + at + ` else 'infinity' end)` + AsThen,
@@ -138,20 +132,19 @@ func AtInstant(at, recorded string) (versions, active string) {
 		and statement <> '` + text.Erased + `'`
 }
 
-// keepValues keeps what the values of a version, which is locked, were before a person
-// changed them.
+// keepValues stores the values of a locked version before a person changes them.
 func keepValues(ctx context.Context, t *pg.Tx, groupID, memoryID string, at time.Time) error {
 	return t.Exec(ctx, InsertValues+`null, $3::timestamptz from memories m where m.group_id = $1
 		and m.memory_id = $2`, groupID, memoryID, at)
 }
 
-// ErrDryRun takes back what a dry run did.
+// ErrDryRun rolls back the transaction of a dry run.
 var ErrDryRun = errors.New("dry run")
 
-// OrEmpty copies a list, so that none is an empty array and not NULL.
+// OrEmpty copies a list. A nil list becomes an empty array instead of NULL.
 func OrEmpty(list pq.StringArray) pq.StringArray { return append(pq.StringArray{}, list...) }
 
-// IgnoreNoRows is err, but for sql.ErrNoRows.
+// IgnoreNoRows returns err, or nil for sql.ErrNoRows.
 func IgnoreNoRows(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil

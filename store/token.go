@@ -15,16 +15,16 @@ const (
 	tokenQuery     = `select ` + tokenColumns + ` from api_tokens where token_id = $1`
 	hasTokensQuery = `select exists (select 1 from api_tokens)`
 
-	// Who finds another one noting the use leaves it to that one.
+	// If another process is noting the use, this one does nothing.
 	useTokenQuery = `update api_tokens set last_used_at = $3::timestamptz where group_id = $1 and token_id in (
 		select token_id from api_tokens where group_id = $1 and token_id = $2
 			and (last_used_at is null or last_used_at <= $4::timestamptz) for update skip locked)`
 )
 
-// useEvery is how often the use of a token is noted at most.
+// useEvery is the shortest interval between two notes of a token's use.
 const useEvery = time.Minute
 
-// AddToken keeps a token that was made. Another of its id is reverie.ErrConflict.
+// AddToken stores a new token. Another token with its id is reverie.ErrConflict.
 func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
 	return s.db.Run(ctx, pg.Work{
 		What: fmt.Sprintf("keep token %s", token.ID),
@@ -42,8 +42,8 @@ func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
 	})
 }
 
-// Tokens returns the tokens that let one into a group, its own and those of all groups;
-// all there are where groupID is "". The oldest are first.
+// Tokens returns the tokens that allow access to a group, oldest first: its own and those for all groups. If groupID is
+// "", it returns all tokens.
 func (s *Store) Tokens(ctx context.Context, groupID string) ([]reverie.Token, error) {
 	return pg.Read(asLogin(ctx), s.db, "read tokens", func(ctx context.Context, t *pg.Tx) (list []reverie.Token, err error) {
 		err = t.Select(ctx, &list, `select `+tokenColumns+` from api_tokens where $1 = '' or group_id in ('', $1)
@@ -52,22 +52,22 @@ func (s *Store) Tokens(ctx context.Context, groupID string) ([]reverie.Token, er
 	})
 }
 
-// Token returns a token by its id, good or not. An unknown one is reverie.ErrNotFound.
+// Token returns a token by its id, valid or not. An unknown one is reverie.ErrNotFound.
 func (s *Store) Token(ctx context.Context, id string) (reverie.Token, error) {
 	var token reverie.Token
 	err := s.db.QueryRow(asLogin(ctx), "read a token", &token, tokenQuery, pg.ValidText(id))
 	return token, pg.NotFoundIfEmpty(err, "token %q", id)
 }
 
-// HasTokens tells whether a token was ever made, revoked or not.
+// HasTokens reports whether a token was ever made, revoked or not.
 func (s *Store) HasTokens(ctx context.Context) (bool, error) {
 	var found bool
 	err := s.db.QueryRow(asLogin(ctx), "look for tokens", &found, hasTokensQuery)
 	return found, err
 }
 
-// RevokeToken ends a token for good, and the logins that were made with it. One that is
-// revoked stays as it is; an unknown one is reverie.ErrNotFound.
+// RevokeToken revokes a token, and ends the logins that were made with it. A revoked token is not changed; an unknown
+// one is reverie.ErrNotFound.
 func (s *Store) RevokeToken(ctx context.Context, id string) (reverie.Token, error) {
 	var token reverie.Token
 	err := s.db.Run(ctx, pg.Work{What: fmt.Sprintf("revoke token %q", id), Do: func(ctx context.Context, t *pg.Tx) error {
@@ -83,7 +83,7 @@ func (s *Store) RevokeToken(ctx context.Context, id string) (reverie.Token, erro
 	return token, err
 }
 
-// UseToken notes that a token was used, unless that was noted within the last minute.
+// UseToken notes the use of a token, unless a use was noted within the last minute.
 func (s *Store) UseToken(ctx context.Context, token reverie.Token, at time.Time) error {
 	if token.LastUsedAt != nil && at.Sub(*token.LastUsedAt) < useEvery {
 		return nil
@@ -92,7 +92,7 @@ func (s *Store) UseToken(ctx context.Context, token reverie.Token, at time.Time)
 		useTokenQuery, token.GroupID, token.ID, at, at.Add(-useEvery))
 }
 
-// pageSessionQuery finds a login and its token in one round trip.
+// pageSessionQuery reads a login and its token in one round trip.
 const pageSessionQuery = `select s.group_id, s.sha256, s.token_id, s.created_at, s.expires_at,
 		t.group_id "token.group_id", t.token_id "token.token_id", t.name "token.name", t.scope "token.scope",
 			t.sha256 "token.sha256",
@@ -100,7 +100,7 @@ const pageSessionQuery = `select s.group_id, s.sha256, s.token_id, s.created_at,
 			t.last_used_at "token.last_used_at"
 	from page_sessions s join api_tokens t on t.group_id = s.group_id and t.token_id = s.token_id where s.sha256 = $1`
 
-// AddPageSession keeps a login to the page, and forgets those of its group that are over.
+// AddPageSession stores a login to the page, and deletes the expired logins of its group.
 func (s *Store) AddPageSession(ctx context.Context, p reverie.PageSession) error {
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("log in with token %s", p.TokenID), Do: func(ctx context.Context,
 		t *pg.Tx) error {
@@ -108,15 +108,15 @@ func (s *Store) AddPageSession(ctx context.Context, p reverie.PageSession) error
 			p.GroupID, p.CreatedAt); err != nil {
 			return err
 		}
-		// Again, if the reply to the first commit was lost, it changes nothing.
+		// A retry after a lost reply to the commit changes nothing.
 		return t.Exec(ctx, `insert into page_sessions (group_id, sha256, token_id, created_at, expires_at)
 			values ($1, $2, $3, $4::timestamptz, $5::timestamptz) on conflict (group_id, sha256) do nothing`,
 			p.GroupID, p.SHA256, p.TokenID, p.CreatedAt, p.ExpiresAt)
 	}})
 }
 
-// PageSession returns the login of a cookie's hash with its token, over or not. An unknown
-// one is reverie.ErrNotFound.
+// PageSession returns the login with the hash of a cookie, and its token, expired or not. An unknown login is
+// reverie.ErrNotFound.
 func (s *Store) PageSession(ctx context.Context, sha256 []byte) (reverie.PageSession, reverie.Token, error) {
 	var row struct {
 		reverie.PageSession
@@ -126,7 +126,7 @@ func (s *Store) PageSession(ctx context.Context, sha256 []byte) (reverie.PageSes
 	return row.PageSession, row.Token, pg.NotFoundIfEmpty(err, "this login")
 }
 
-// EndPageSession forgets a login. That it is not there is no error.
+// EndPageSession deletes a login. An unknown login is no error.
 func (s *Store) EndPageSession(ctx context.Context, sha256 []byte) error {
 	return s.db.Exec(ctx, "log out", `delete from page_sessions where sha256 = $1`, sha256)
 }

@@ -25,7 +25,7 @@ const (
 			on e.group_id = u.group_id
 		on conflict (group_id, usage_id, memory_id) do nothing`
 
-	// An erasure that is under way ends first.
+	// This waits for an erasure in progress.
 	awaitErasureQuery = `select 1 from groups where group_id = $1 for share`
 
 	offeredColumns = `l.group_id, l.usage_id, l.memory_id, l.lineage_id, l.session_id, l.query, l.position, l.score,
@@ -37,14 +37,14 @@ const (
 		where l.group_id = $1 and l.usage_id = $2
 		order by l.position, l.memory_id`
 
-	// The newest context of a session in each of its groups: by one probe of the index for a group.
+	// The newest context of a session in each of its groups, with one index probe for each group.
 	newestUsagesQuery = `select g.group_id, u.usage_id from groups g
 		cross join lateral (select usage_id from memory_usage_log l
 			where l.group_id = g.group_id and l.session_id = $2 and l.session_id <> ''
 			order by created_at desc, usage_id desc limit 1) u
 		where $1 = '' or g.group_id = $1 order by g.group_id`
 
-	// A context is known to its group alone.
+	// A context belongs to one group.
 	usageQuery = `select group_id, usage_id from memory_usage_log where ($1 = '' or group_id = $1)
 		and ($2 = '' or session_id = $2) and usage_id = $3 limit 1`
 
@@ -60,9 +60,8 @@ const (
 		group by lineage_id`
 )
 
-// LogUsage writes rows of any groups in one transaction. Rows that are there
-// already stay as they are; a zero CreatedAt is now. Where something was erased since, the query is not written:
-// it may be of who was.
+// LogUsage writes rows of any groups in one transaction. Existing rows are not changed; a zero CreatedAt means now. If
+// anything was erased from the group since, the query is not stored, because it may name the erased person.
 func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 	if len(rows) == 0 {
 		return nil
@@ -93,12 +92,10 @@ func (s *Store) LogUsage(ctx context.Context, rows []reverie.Usage) error {
 		}})
 }
 
-// Offered returns the rows of one context, best first, with the statements that
-// were offered: of the one that is named, or the newest of the session; none where
-// the session was offered nothing. A context that is not known, or not of that
-// group and session, is reverie.ErrNotFound, and so is a session without messages
-// or contexts. A session of several groups, where none is named, is
-// reverie.ErrInvalid, and the error names them.
+// Offered returns the rows of one context, best first, with the offered statements. It is the named context, or the
+// newest of the session; the result is empty if the session was offered nothing. A context that does not exist, or not
+// in that group and session, is reverie.ErrNotFound. So is a session without messages and contexts. If a session exists
+// in several groups and none is named, that is reverie.ErrInvalid, and the error names them.
 func (s *Store) Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Usage, error) {
 	what := "read what a context offered"
 	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (rows []reverie.Usage, err error) {
@@ -111,7 +108,7 @@ func (s *Store) Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Us
 	})
 }
 
-// findUsage names the context that is meant and its group; "" where there is none.
+// findUsage returns the context that a query means, and its group; "" if there is none.
 func findUsage(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) (groupID, usageID string, err error) {
 	type offer struct {
 		GroupID string `db:"group_id"`
@@ -154,14 +151,14 @@ func unknownUsage(q reverie.UsageQuery) error {
 	return fmt.Errorf("a context%s with memories and the usage id %q: %w", where, q.UsageID, reverie.ErrNotFound)
 }
 
-// knownSession refuses a session of which nothing is known.
+// knownSession refuses an unknown session.
 func knownSession(ctx context.Context, t *pg.Tx, q reverie.UsageQuery) error {
 	_, err := pg.Get[string](ctx, t, sessionGroupQuery, q.GroupID, q.SessionID)
 	return pg.NotFoundIfEmpty(err, "session %q", q.SessionID)
 }
 
-// UsageCounts counts how often the memories of lineages were offered and used, by
-// lineage. Those that never were offered are not in it.
+// UsageCounts counts how often the memories of lineages were offered and used, by lineage. Lineages that were never
+// offered are left out.
 func UsageCounts(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []string) (map[string]reverie.UsageCount,
 	error) {
 	var rows []struct {
@@ -176,17 +173,15 @@ func UsageCounts(ctx context.Context, t *pg.Tx, groupID string, lineageIDs []str
 	return counts, err
 }
 
-// Whoever writes to several lineages locks them in the order of their ids. Their
-// first versions are locked with the heads, which may move: they are there for
-// whoever judges at the same time. All locks are held before the first weight
-// moves, since the moves are made of groups of them.
+// Writers to several lineages lock them in the order of their ids. They lock the first versions together with the
+// heads, since a head may change, and a first version does not. So two transactions that judge at the same time wait
+// for each other. All locks are taken before the first weight moves, because the moves are computed for whole lineages.
 //
-// A move ends at the bound, and leaves a weight that lies beyond it where it is: a
-// person has put it there. A head that stops being one meanwhile, and a row that
-// is judged meanwhile, come back as they were: another try sees them as they are.
+// A weight stops at the bound. A weight beyond the bound stays, because a person has set it. Rows whose head has
+// changed, or that were judged meanwhile, are returned unchanged, and a retry reads them again.
 //
-// Lineages are found by lists of one: by an equation PostgreSQL, planning while the log is
-// empty, would read it in the order of lineages, and so all that the group was ever offered.
+// Lineages are looked up by arrays of one element. With an equation, PostgreSQL would read the log by lineage if it
+// planned while the log was empty, and so read all that the group was ever offered.
 const (
 	judgedVersions = ` join memories m on m.group_id = $1 and m.lineage_id = any (array[l.lineage_id])
 		where l.group_id = $1 and l.usage_id = $2 and l.was_referenced is null and (m.version = 1
@@ -235,11 +230,10 @@ const (
 	order by l.position, l.memory_id`
 )
 
-// Judge writes the verdicts on what one context offered and moves the weights of
-// the lineages' newest versions, each once, all with one statement behind the locks: rows that were
-// judged before stay as they are, and so do their weights. It returns the rows as
-// they stand then. It takes no lease, makes no versions, and is not in the change
-// log: the usage log says what moved a weight.
+// Judge writes the verdicts on the memories that one context offered, and moves the weights of their lineages' newest
+// versions, each once. It uses one statement after the locks. Rows that were judged before are not changed, nor are
+// their weights. It returns the resulting rows. It takes no lease, makes no versions, and writes nothing to the change
+// log: the usage log explains each weight.
 func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []reverie.UsageVerdict,
 	rule reverie.WeightRule) ([]reverie.Usage, error) {
 	what := fmt.Sprintf("judge what context %s of group %q offered", usageID, groupID)
@@ -286,10 +280,10 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 	return rows, err
 }
 
-// checkWeightRule refuses what could not be kept in a weight.
+// checkWeightRule refuses a rule with values that a weight cannot have.
 func checkWeightRule(r reverie.WeightRule) error {
 	if !(r.Referenced >= 0 && r.Ignored <= 0 && r.Min >= 0 && r.Min <= r.Max &&
-		r.Max <= reverie.MaxWeight) { // NaN fails too
+		r.Max <= reverie.MaxWeight) { // also refuses NaN
 		return fmt.Errorf("weights cannot move by %v and %v within %v..%v: %w", r.Referenced, r.Ignored, r.Min, r.Max,
 			reverie.ErrInvalid)
 	}

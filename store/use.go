@@ -10,25 +10,21 @@ import (
 	"reverie/store/pg"
 )
 
-// What is pending depends on the job. For evolve it is a message that no run has
-// consumed. Any other job uses messages after evolve, each once: what waits for
-// it is a row of message_uses without a run. Such a row outlives a rewind of
-// evolve: a message that evolve reads once more is not used once more. Extraction
-// has a queue of the same kind, in which every message waits by its session from
-// its arrival on.
+// Which messages are pending depends on the job. For evolve they are the messages that no run has consumed. Any other
+// job uses messages after evolve, each once: its queue is the rows of message_uses without a run. A row stays when
+// evolve is rewound, so that a message that evolve reads again is not used again. Extraction has such a queue, too. In
+// it, every message is queued by its session when it arrives.
 
-// Queue is the store as a job other than evolve sees it: what is pending in it is
-// what waits for that job.
+// Queue is the [Store] for a job other than evolve. Its pending messages are those in the queue of the job.
 type Queue struct {
 	*Store
 	job reverie.Job
 }
 
-// For returns the store as a job sees it.
+// For returns the store for a job.
 func (s *Store) For(job reverie.Job) Queue { return Queue{s, job} }
 
-// ofEvolve tells whether a job takes pending messages themselves. A query that
-// names no job means evolve.
+// ofEvolve reports whether a job takes pending messages themselves. A query without a job means evolve.
 func ofEvolve(job reverie.Job) bool { return job == "" || job == reverie.JobEvolve }
 
 const (
@@ -37,9 +33,8 @@ const (
 
 	countWaitingQuery = `select count(*)` + waitingWhere
 
-	// pendingOfRun counts what waits for the job of a run o in its window, up to
-	// u.until; for a run of one session, what of that waits. For evolve the second
-	// half finds nothing, for others the first.
+	// pendingOfRun counts the pending messages for the job of a run o in its window, up to u.until; for a run of one
+	// session, those of the session. For evolve the second half finds nothing, for other jobs the first.
 	pendingOfRun = `select count(*) as pending from (
 			select 1 from messages m where o.job = 'evolve' and m.group_id = $1 and m.run_id is null
 				and m.outcome is null
@@ -50,8 +45,7 @@ const (
 			union all select 1 from message_uses q where o.session_id <> '' and q.group_id = $1 and q.job = o.job
 				and q.session_id = o.session_id and q.session_id <> '' and q.run_id is null) x`
 
-	// What a run filtered was shown to nobody, and is nothing to any other job; nor is
-	// what has no text any more.
+	// Filtered messages were never shown, so no other job reads them. Nor does it read messages without a text.
 	queueQuery = `insert into message_uses (group_id, job, message_id, sent_at)
 		select group_id, $2, message_id, sent_at from messages
 		where group_id = $1 and run_id is not null and outcome <> 'filtered' and role <> 'tool' and pruned_at is null
@@ -63,7 +57,7 @@ const (
 		where group_id = $1 and job = $2 and message_id = any ($4::text[]) and run_id is null and session_id = $5
 			and exists (select 1 from runs r where r.group_id = $1 and r.run_id = $3::uuid and r.session_id = $5)`
 
-	// What was extracted is new to dreams.
+	// Extracted facts are new to dreams.
 	extractedQuery = `update sessions set extractions = extractions + 1, failures = 0, failure = '', retry_at = null,
 		parked_at = null,
 			dreamt_until = null,
@@ -74,7 +68,7 @@ const (
 		where group_id = $1 and job = $2 and message_id = any ($4::text[]) and run_id is null`
 )
 
-// PendingWindows is [Store.PendingWindows] for what waits for the job.
+// PendingWindows is [Store.PendingWindows] for the queue of the job.
 func (q Queue) PendingWindows(ctx context.Context, groupID string, windows []reverie.Window) ([]reverie.WindowLoad,
 	error) {
 	if ofEvolve(q.job) {
@@ -83,7 +77,7 @@ func (q Queue) PendingWindows(ctx context.Context, groupID string, windows []rev
 	return q.windowLoads(ctx, waitingWindowsQuery, groupID, windows, string(q.job))
 }
 
-// CountPending is [Store.CountPending] for what waits for the job.
+// CountPending is [Store.CountPending] for the queue of the job.
 func (q Queue) CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error) {
 	if ofEvolve(q.job) {
 		return q.Store.CountPending(ctx, groupID, since, until)
@@ -94,11 +88,9 @@ func (q Queue) CountPending(ctx context.Context, groupID string, since, until ti
 	})
 }
 
-// QueueMessages lets those messages of a group wait for a job that evolve has
-// consumed and shown, that were sent in [since, until), and that the job has not
-// used; zero times are no bound. It returns how many did not wait before. An
-// unknown group is reverie.ErrNotFound; evolve, which has no such queue, is
-// reverie.ErrInvalid.
+// QueueMessages adds messages of a group to the queue of a job, and returns the number of new ones. It adds those sent
+// in [since, until) that evolve has consumed and shown, and that the job has not used. Zero times are no bound. An
+// unknown group is reverie.ErrNotFound. Evolve has no such queue: that is reverie.ErrInvalid.
 func (s *Store) QueueMessages(ctx context.Context, groupID string, job reverie.Job, since, until time.Time) (int,
 	error) {
 	what := fmt.Sprintf("queue messages of group %q for %s", groupID, job)
@@ -113,8 +105,8 @@ func (s *Store) QueueMessages(ctx context.Context, groupID string, job reverie.J
 	})
 }
 
-// use gives each message its run, exactly once: one that does not wait for the
-// job any more fails the whole transaction.
+// use sets the run of each message, exactly once. A message that is no longer in the queue of the job fails the whole
+// transaction.
 func use(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, runID string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -127,13 +119,12 @@ func use(ctx context.Context, t *pg.Tx, groupID string, job reverie.Job, runID s
 	return err
 }
 
-// extracted gives messages of a session the run that extracts them, each exactly
-// once, and counts what of the session is left.
+// extracted sets the run that extracts each message of a session, exactly once, and updates the counts of the session.
 func extracted(ctx context.Context, t *pg.Tx, plan reverie.Plan, at time.Time) error {
 	if err := LockSession(ctx, t, plan.GroupID, plan.SessionID); err != nil {
 		return err
 	}
-	ids := slices.Sorted(slices.Values(plan.Used)) // one order of locks for everybody
+	ids := slices.Sorted(slices.Values(plan.Used)) // all writers lock in this order
 	n, err := t.ExecRows(ctx, useOfSessionQuery, plan.GroupID, string(reverie.JobExtract), plan.RunID, ids, plan.SessionID)
 	if err != nil {
 		return err

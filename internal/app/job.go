@@ -134,20 +134,12 @@ func (a *App) DreamJob(p *dream.Pipeline, req dream.Request) Job {
 
 // MaintainJob is maintenance, as a request says.
 func (a *App) MaintainJob(k *maintain.Keeper, req maintain.Request) Job {
-	return Job{Name: reverie.JobMaintain,
-		Run: func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, _ reverie.Window) (jobs.RunOutcome, error) {
-			var hold pipeline.LeaseHolder // nil for a dry run
-			if held != nil {
-				hold = held
-			}
+	return jobOf(reverie.JobMaintain, "",
+		func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, _ reverie.Window) (maintain.Result, error) {
 			req := req
-			req.GroupID = g.ID
-			r, err := k.Run(ctx, hold, req)
-			return jobs.RunOutcome{RunID: r.RunID, Status: r.Status, NoNew: r.Nothing, Stats: r.Stats, Result: r}, err
-		},
-		none: func(groupID string, _ reverie.Window, err error) any {
-			return maintain.Result{GroupID: groupID, Err: err}
-		}}
+			req.GroupID = groupID
+			return k.Run(ctx, hold, req)
+		}, func(r *maintain.Result) *pipeline.Result { return &r.Result })
 }
 
 // runner does a job, told to whoever watches.

@@ -1,8 +1,7 @@
-// Package batch has the questions of many runs answered by the batches of a provider, in
-// waves: a job works on all groups that are due, and each stops at the first question that
-// has no answer. The questions are handed in together. When they are answered, the job works
-// on the groups again, finds the answers, and stops at the next questions, until none is
-// left. Whatever dies in between goes on from what the database has.
+// Package batch answers the questions of many runs by the batches of a provider, in waves. In a wave, a job works on
+// all due groups, and each run stops at its first question without an answer. The questions are submitted together.
+// Once they are answered, the next wave finds the answers, and the runs stop at their next questions. The last wave
+// finds all answers. If a process dies in between, the next one continues from the database.
 package batch
 
 import (
@@ -21,7 +20,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Store keeps batches and their questions.
+// Store stores batches and their questions.
 type Store interface {
 	PutQuestion(ctx context.Context, q reverie.BatchQuestion, tries int, since time.Time) (reverie.BatchQuestion, error)
 	KeepAnswer(ctx context.Context, groupID, id, answer, finish string) error
@@ -40,37 +39,37 @@ type Store interface {
 	SweepBatches(ctx context.Context, job reverie.Job, before time.Time) error
 }
 
-// Options say how a job's questions are asked.
+// Options say how the questions of a job are asked.
 type Options struct {
 	Job      reverie.Job
-	Models   []*llm.Model  // those that it asks, and whose providers answer batches
-	Deadline time.Duration // after which a question is asked directly
-	Poll     time.Duration // between two looks at a batch, at first
-	Tokens   int           // of a model's questions that are out at most; 0: any number
-	Holder   string        // names this process
+	Models   []*llm.Model  // models of the job; their providers must answer batches
+	Deadline time.Duration // time after which a question is asked directly
+	Poll     time.Duration // first interval between two looks at a batch
+	Tokens   int           // most tokens of a model's submitted questions; 0: no limit
+	Holder   string        // name of this process
 	Clock    clockwork.Clock
 	Log      *slog.Logger
-	Tell     func(text string)           // tells a person how far it is
+	Tell     func(text string)           // called with the progress, for a person
 	Count    func(outcome string, n int) // counts questions: submitted, answered, refused, failed
-	Called   func(reverie.Call)          // hears of each call whose row is written
+	Called   func(reverie.Call)          // called with each call whose row is written
 
-	// Answer is how many tokens a model's answer to a purpose is thought to have; nil: none.
+	// Answer estimates the tokens of a model's answer, by purpose. nil: answers count as 0 tokens.
 	Answer func(ctx context.Context, purpose, model string) (float64, error)
 
-	// Within limits a call of the provider; nil: context.WithTimeout.
+	// Within limits the time of a call to the provider; nil: context.WithTimeout.
 	Within func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 }
 
 const (
-	maxAlone = 3                   // questions that are refused before a provider takes none
-	maxTries = 2                   // of a question in batches; then it is asked directly
-	maxWait  = 10                  // times Poll, between two looks
-	patience = time.Hour           // for the answers of a batch that is cancelled
-	kept     = 30 * 24 * time.Hour // batches that have ended
-	overhead = 1024                // bytes of a question beside its texts
-	listed   = 100                 // a part of Deadline: by then the provider lists what it has got
+	maxAlone = 3                   // single questions a provider may refuse before it counts as taking no batches
+	maxTries = 2                   // attempts of a question in batches; then it is asked directly
+	maxWait  = 10                  // largest interval between two looks, in Poll
+	patience = time.Hour           // wait for the answers of a cancelled batch
+	kept     = 30 * 24 * time.Hour // how long the rows of ended batches are stored
+	overhead = 1024                // bytes of a question besides its texts
+	listed   = 100                 // after Deadline/listed, a provider lists a batch it has accepted
 
-	forLook  = 2 * time.Minute // that a call may take
+	forLook  = 2 * time.Minute // time limit of a short call
 	forTexts = 30 * time.Minute
 )
 
@@ -80,21 +79,21 @@ type Waves struct {
 	store Store
 
 	mu       sync.Mutex
-	asked    map[string][]reverie.BatchQuestion // that are in no batch yet, by model
-	reserved map[string]*llm.Reservation        // by question
-	counted  map[string]bool                    // the batches whose questions are all reserved
-	room     map[string]*room                   // by model
+	asked    map[string][]reverie.BatchQuestion // questions that are in no batch yet, by model
+	reserved map[string]*llm.Reservation        // by question id
+	counted  map[string]bool                    // batches whose questions are all reserved
+	room     map[string]*room                   // what providers accept, by model
 	told     string
-	answers  map[[2]string]float64 // what Answer said, by purpose and model
+	answers  map[[2]string]float64 // results of Answer, by purpose and model
 }
 
-// room is what a provider takes of a model's questions at a time.
+// room is how many questions of a model its provider accepts in one batch.
 type room struct {
-	most   int       // questions of a batch; 0 is the provider's limit
-	within int       // of the first of those asked, which the provider has refused as they were
-	after  time.Time // when it may be asked again
-	taken  bool      // it has accepted some
-	alone  int       // questions that it has refused in a batch of their own, before it has taken any
+	most   int       // most questions of a batch; 0: the provider's limit
+	within int       // how many of the next questions were refused in one batch
+	after  time.Time // time of the next attempt after a rate limit
+	taken  bool      // it has accepted a batch
+	alone  int       // single questions that it has refused, before it has accepted any
 }
 
 // New returns the waves of a job.
@@ -131,7 +130,7 @@ func (w *Waves) Put(ctx context.Context, m *llm.Model, meta llm.Meta, req llm.Re
 	return asked, nil
 }
 
-// late tells whether a question has waited for as long as it may.
+// late reports whether a question has waited as long as Deadline.
 func (w *Waves) late(q reverie.BatchQuestion) bool { return w.Clock.Since(q.CreatedAt) >= w.Deadline }
 
 // Keep implements [llm.Queue].
@@ -139,12 +138,11 @@ func (w *Waves) Keep(ctx context.Context, meta llm.Meta, id string, resp llm.Res
 	return w.store.KeepAnswer(ctx, meta.GroupID, id, resp.Text, string(resp.Finish))
 }
 
-// errStopped is why the waves ended while batches were out.
+// errStopped is returned if Run must stop while batches are not finished.
 var errStopped = fmt.Errorf("told to stop while batches are out; the next start with batches goes on with them: %w",
 	reverie.ErrDeferred)
 
-// Run works in waves, until no question is left that batches answer, or stop is closed, or
-// work says that it is over.
+// Run works in waves until no batch is left to wait for, stop is closed, or work reports that it is over.
 func (w *Waves) Run(ctx context.Context, stop <-chan struct{}, work func(context.Context) (over bool)) error {
 	if err := w.store.SweepBatches(ctx, w.Job, w.Clock.Now().Add(-kept)); err != nil {
 		return err
@@ -159,21 +157,21 @@ func (w *Waves) Run(ctx context.Context, stop <-chan struct{}, work func(context
 			return err
 		}
 		any, err := w.Settle(ctx, stop)
-		if !any || err != nil && !waits(err) { // what has come is used all the same
+		if !any || err != nil && !waits(err) { // a passing error does not prevent the use of the answers
 			return err
 		}
 	}
 }
 
-// waits tells whether an error leaves others that go on: of the budget, or of a provider.
+// waits reports whether other batches may go on after an error: one of the budget, or of a provider.
 func waits(err error) bool {
 	return errors.As(err, new(*reverie.BudgetError)) || errors.As(err, new(*llm.Error))
 }
 
-// Settle hands in the questions that were put, and waits until no batch of the job is out,
-// or some were answered and the others are slow, or stop is closed. It tells whether there was any: then the runs have answers to go on
-// with. Its error is a [*reverie.BudgetError] where questions were left for the sake of the
-// budget, and nothing is out any more, and a provider's where it refuses all that is left.
+// Settle submits the new questions and waits for the batches of the job. It returns when no batch is unfinished, when
+// some were answered and the others are slow, or when stop is closed. any reports whether there was a batch: then the
+// runs may have new answers. The error is a [*reverie.BudgetError] if the budget left questions unasked and no batch is
+// unfinished. It is the provider's error if the provider refuses everything that is left.
 func (w *Waves) Settle(ctx context.Context, stop <-chan struct{}) (any bool, err error) {
 	defer w.forget()
 	for wait, answered := w.Poll, false; ; wait = min(2*wait, maxWait*w.Poll) {
@@ -204,7 +202,7 @@ func (w *Waves) Settle(ctx context.Context, stop <-chan struct{}) (any bool, err
 	}
 }
 
-// forget drops what was put and not handed in: who asks again puts it again.
+// forget drops the questions that were not submitted. A run that still needs one puts it again.
 func (w *Waves) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -220,7 +218,7 @@ func (w *Waves) forget() {
 	}
 }
 
-// count counts the questions of batches as under way, whoever has handed them in.
+// count reserves the budget of all questions in submitted batches, whichever process submitted them.
 func (w *Waves) count(ctx context.Context, list []reverie.Batch) error {
 	for _, b := range list {
 		if b.Status == reverie.BatchSubmitting { // see handIn
@@ -233,7 +231,7 @@ func (w *Waves) count(ctx context.Context, list []reverie.Batch) error {
 	return nil
 }
 
-// reserve counts the questions of one batch as under way. It returns those that wait.
+// reserve reserves the budget of the questions of one batch. It returns the questions that still wait.
 func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
 	how func(*llm.Model, context.Context, int, int) (*llm.Reservation, error)) (list []reverie.BatchQuestion, err error) {
 	m := w.model(b)
@@ -261,7 +259,7 @@ func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
 	return list, nil
 }
 
-// answer is how many tokens the answer to a question is thought to have.
+// answer estimates the tokens of the answer to a question.
 func (w *Waves) answer(ctx context.Context, q reverie.BatchQuestion) (int, error) {
 	key := [2]string{q.Purpose, q.Model}
 	tokens, known := w.answers[key]
@@ -275,8 +273,8 @@ func (w *Waves) answer(ctx context.Context, q reverie.BatchQuestion) (int, error
 	return int(tokens), nil
 }
 
-// step looks at each batch that is out, and hands in what was put. It returns how many are
-// out and go on, whether any has ended, and whether that or anything else has moved.
+// step looks at each unfinished batch and submits new questions. out counts the batches that go on. came reports
+// whether any batch has ended. moved reports whether there was any progress.
 func (w *Waves) step(ctx context.Context) (out int, came, moved bool, err error) {
 	list, wanted, err := w.out(ctx)
 	if err != nil {
@@ -292,7 +290,7 @@ func (w *Waves) step(ctx context.Context) (out int, came, moved bool, err error)
 	var errs []error
 	tokens := map[string]int{}
 	for _, b := range list {
-		if w.model(b) == nil { // its answers cannot be had while the model is not configured
+		if w.model(b) == nil { // its answers cannot be read while the model is not configured
 			continue
 		}
 		ended, err := w.look(ctx, b, spent != nil || !wanted[b.ID])
@@ -310,9 +308,9 @@ func (w *Waves) step(ctx context.Context) (out int, came, moved bool, err error)
 		out, moved = out+n, moved || n > 0
 		switch left := w.left(m); {
 		case len(left) == 0 || errors.As(err, new(*reverie.BudgetError)):
-		case w.late(left[0]): // the next wave asks directly
+		case w.late(left[0]): // the next wave asks it directly
 			moved, err = true, nil
-		case !stuck(err): // for want of room: later
+		case !stuck(err): // the provider has no room now: later
 			out++
 		}
 		errs = append(errs, err)
@@ -321,19 +319,19 @@ func (w *Waves) step(ctx context.Context) (out int, came, moved bool, err error)
 	return out, came, moved, errors.Join(errs...)
 }
 
-// stuck tells whether a provider has refused what will not pass by itself.
+// stuck reports whether a provider has refused something permanently.
 func stuck(err error) bool {
 	return errors.As(err, new(*llm.Error)) && !reverie.Passing(err)
 }
 
-// left are the questions of a model that were put and not handed in.
+// left returns the questions of a model that were put and not submitted.
 func (w *Waves) left(m *llm.Model) []reverie.BatchQuestion {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.asked[m.Name()]
 }
 
-// tell says how far the batches are, where that has changed.
+// tell reports the progress of the batches, if it has changed.
 func (w *Waves) tell(ctx context.Context) {
 	list, err := w.store.BatchesOut(ctx, w.Job)
 	if err != nil || len(list) == 0 {
@@ -350,7 +348,7 @@ func (w *Waves) tell(ctx context.Context) {
 	}
 }
 
-// model is the one of a batch.
+// model returns the model of a batch, nil if it is not configured.
 func (w *Waves) model(b reverie.Batch) *llm.Model {
 	i := slices.IndexFunc(w.Models, func(m *llm.Model) bool { return m.Name() == b.Model })
 	if i < 0 {

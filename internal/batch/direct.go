@@ -7,18 +7,17 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Direct is the [llm.Queue] of runs that batches were asked for, and that go on without
-// them: an answer that has come is used, what is out is waited for, and all else is asked
-// directly.
+// Direct is the [llm.Queue] of runs that were begun with batches and go on without. It uses answers that have come,
+// waits for submitted questions, and has all others asked directly.
 type Direct struct{ Store DirectStore }
 
-// DirectStore is what of a [Store] such runs need.
+// DirectStore is the part of a [Store] that Direct needs.
 type DirectStore interface {
 	WithholdQuestion(ctx context.Context, q reverie.BatchQuestion) (reverie.BatchQuestion, error)
 	KeepAnswer(ctx context.Context, groupID, id, answer, finish string) error
 }
 
-// Put implements [llm.Queue]. It keeps nothing.
+// Put implements [llm.Queue]. It stores nothing.
 func (d Direct) Put(ctx context.Context, m *llm.Model, meta llm.Meta, req llm.Request) (llm.Queued, error) {
 	q, err := d.Store.WithholdQuestion(ctx, reverie.BatchQuestion{GroupID: meta.GroupID, RunID: *meta.RunID, Nth: meta.Nth,
 		InputSHA256: llm.InputSHA256(m.Name(), req.System, req.User)})
@@ -30,7 +29,7 @@ func (d Direct) Keep(ctx context.Context, meta llm.Meta, id string, resp llm.Res
 	return d.Store.KeepAnswer(ctx, meta.GroupID, id, resp.Text, string(resp.Finish))
 }
 
-// queued says what has become of a question, the zero one where nothing is known of it.
+// queued returns the state of a question, the zero value if there is none.
 func queued(q reverie.BatchQuestion) llm.Queued {
 	asked := llm.Queued{ID: q.ID}
 	switch q.Status {
@@ -44,8 +43,8 @@ func queued(q reverie.BatchQuestion) llm.Queued {
 	return asked
 }
 
-// Collect looks once at the batches of the job that are out, for a job that does not wait
-// for them: what has come is used.
+// Collect looks once at the unfinished batches of the job, and takes the answers that have come. It is for a job that
+// does not wait for batches.
 func (w *Waves) Collect(ctx context.Context) {
 	if _, _, _, err := w.step(ctx); err != nil && ctx.Err() == nil {
 		w.Log.Warn("a batch could not be looked at; the job goes on without it", "job", w.Job, "error", err)

@@ -11,7 +11,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// look goes on with one batch, or cancels it, and tells whether it has ended.
+// look continues or cancels one batch, and reports whether it has ended.
 func (w *Waves) look(ctx context.Context, b reverie.Batch, cancel bool) (ended bool, err error) {
 	m := w.model(b)
 	cancel = cancel || w.Clock.Since(b.CreatedAt) >= w.Deadline
@@ -44,7 +44,7 @@ func (w *Waves) look(ctx context.Context, b reverie.Batch, cancel bool) (ended b
 	return false, err
 }
 
-// state looks at a batch, and cancels it where it is to be.
+// state reads the state of a batch from the provider. It cancels a batch with the status cancelling.
 func (w *Waves) state(ctx context.Context, m *llm.Model, b reverie.Batch) (state llm.BatchState, err error) {
 	limited, end := w.Within(ctx, forLook)
 	defer end()
@@ -57,8 +57,8 @@ func (w *Waves) state(ctx context.Context, m *llm.Model, b reverie.Batch) (state
 	return state, err
 }
 
-// Cancel asks the provider to answer no more of a batch that is out. One that it may not
-// have is taken back by the next look.
+// Cancel asks the provider to stop answering an unfinished batch. If the provider may not have received it, the next
+// look withdraws it.
 func (w *Waves) Cancel(ctx context.Context, b reverie.Batch) (reverie.Batch, error) {
 	is, err := w.store.CancellingBatch(ctx, b.ID)
 	if err != nil {
@@ -81,13 +81,13 @@ func (w *Waves) Cancel(ctx context.Context, b reverie.Batch) (reverie.Batch, err
 	return b, m.Batcher().CancelBatch(limited, b.ProviderID)
 }
 
-// Unwanted are the batches of the job for which no run waits any more.
+// Unwanted returns the unfinished batches of the job that no run waits for.
 func (w *Waves) Unwanted(ctx context.Context) ([]reverie.Batch, error) {
 	list, wanted, err := w.out(ctx)
 	return slices.DeleteFunc(list, func(b reverie.Batch) bool { return wanted[b.ID] }), err
 }
 
-// out are the batches of the job that are out, and those of them that runs wait for.
+// out returns the unfinished batches of the job, and the ids of those that runs wait for.
 func (w *Waves) out(ctx context.Context) (list []reverie.Batch, wanted map[string]bool, err error) {
 	if list, err = w.store.BatchesOut(ctx, w.Job); err != nil {
 		return nil, nil, err
@@ -104,11 +104,11 @@ func (w *Waves) out(ctx context.Context) (list []reverie.Batch, wanted map[strin
 	return list, wanted, err
 }
 
-// over tells whether a batch is given up, whatever its provider says: past its deadline, and
-// an hour later where what it last said may pass.
+// over reports whether to give a batch up, whatever its provider says. The time is its deadline, or an hour later if
+// the provider's last error is transient.
 func (w *Waves) over(b reverie.Batch, err error) bool {
 	e, is := errors.AsType[*llm.Error](err)
-	if err != nil && !is { // of the database
+	if err != nil && !is { // an error of the database
 		return false
 	}
 	at := b.CreatedAt.Add(w.Deadline)
@@ -118,8 +118,8 @@ func (w *Waves) over(b reverie.Batch, err error) bool {
 	return !w.Clock.Now().Before(at)
 }
 
-// close ends a batch. What it has not answered has failed, which costs a try where nobody
-// wanted it so.
+// close ends a batch. Its unanswered questions have failed. That counts as an attempt, unless the batch was cancelled
+// on purpose.
 func (w *Waves) close(ctx context.Context, b reverie.Batch, status reverie.BatchStatus, why string, tries int) error {
 	if b.Status == reverie.BatchCancelling {
 		tries = 0
@@ -135,7 +135,7 @@ func (w *Waves) close(ctx context.Context, b reverie.Batch, status reverie.Batch
 func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, state llm.BatchState) (ended bool, err error) {
 	tries := 1
 	if state.Phase == llm.BatchFailed {
-		if (&llm.Error{Fault: state.Fault}).Is(reverie.ErrDeferred) { // for want of room
+		if (&llm.Error{Fault: state.Fault}).Is(reverie.ErrDeferred) { // the provider had no room
 			tries = 0
 		}
 		w.Log.Warn("a batch failed", "batch_id", b.ID, "model", b.Model, "error", state.Err)
@@ -149,7 +149,7 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 		for _, q := range questions {
 			waiting[q.ID] = q
 		}
-		aside := map[string]llm.BatchAnswer{} // that count where no line is the question's own
+		aside := map[string]llm.BatchAnswer{} // used where no line has the question's nonce
 		limited, end := w.Within(ctx, forTexts)
 		defer end()
 		limited, stop := context.WithCancelCause(limited)
@@ -160,12 +160,12 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 			q, waits := waiting[a.ID]
 			_, own := takeNonce(a.Response.Text, q.Nonce)
 			switch {
-			case !waits: // a duplicate, or none of ours
+			case !waits: // a duplicate, or not a question of ours
 				return nil
 			case a.Err == nil && own:
 				delete(waiting, a.ID)
 				return w.take(ctx, m, b, q, a)
-			case llm.FaultIn(a.Err) != llm.FaultCanceled: // else it is as if there were no line
+			case llm.FaultIn(a.Err) != llm.FaultCanceled: // a cancelled question counts as unanswered
 				aside[a.ID] = a
 			}
 			return nil
@@ -191,10 +191,10 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 	return true, nil
 }
 
-// errStalled is why the answers of a batch are read no further, for now.
+// errStalled ends the reading of answers until the next look.
 var errStalled = fmt.Errorf("no further answer came within %v: %w", forLook, context.DeadlineExceeded)
 
-// take keeps one answer, if it is the question's own.
+// take stores one answer, if it has the nonce of the question.
 func (w *Waves) take(ctx context.Context, m *llm.Model, b reverie.Batch, q reverie.BatchQuestion, a llm.BatchAnswer) error {
 	meta := llm.Meta{GroupID: q.GroupID, RunID: &q.RunID, Purpose: q.Purpose}
 	taken := reverie.BatchAnswer{}

@@ -14,8 +14,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-// submit hands in what was put of a model's questions, as far as there is room, in as few
-// batches as may be. It returns how many.
+// submit submits the new questions of a model in as few batches as possible, as far as there is room. It returns the
+// number of batches.
 func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent error) (n int, err error) {
 	for !w.Clock.Now().Before(w.room[m.Name()].after) {
 		if len(w.left(m)) > 0 && spent != nil {
@@ -64,8 +64,7 @@ func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent erro
 	return n, nil
 }
 
-// next takes the questions of the next batch off those that were put: as many as its
-// limits and the budget have room for.
+// next takes the questions of the next batch, as many as the limits and the budget allow.
 func (w *Waves) next(ctx context.Context, m *llm.Model, tokens int) (part []reverie.BatchQuestion, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,7 +76,7 @@ func (w *Waves) next(ctx context.Context, m *llm.Model, tokens int) (part []reve
 		}
 	}
 	for _, q := range list {
-		size := int64(2*(len(q.System)+len(q.User)) + overhead) // as JSON in JSON, with room to spare
+		size := int64(2*(len(q.System)+len(q.User)) + overhead) // as JSON in JSON, with a margin
 		full := most > 0 && len(part) == most || limits.Bytes > 0 && bytes+size > limits.Bytes
 		if full && len(part) > 0 || w.Tokens > 0 && tokens > 0 && tokens+q.Tokens > w.Tokens {
 			break
@@ -99,16 +98,16 @@ func (w *Waves) next(ctx context.Context, m *llm.Model, tokens int) (part []reve
 	return part, err
 }
 
-// smaller has half of so many questions handed in at once. within are those of the first
-// that were asked, where the provider cannot take them as they are.
+// smaller halves the size of the next batches after a refusal of than questions. within is the number of refused
+// questions, or 0 if the size was not the reason.
 func (w *Waves) smaller(m *llm.Model, than, within int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.room[m.Name()].most, w.room[m.Name()].within = max(1, than/2), within
 }
 
-// alone notes that a question was refused alone, and tells how many were while the provider
-// has taken none. Then they are tried one by one, from both ends.
+// alone notes that a single question was refused. It returns how many were, if the provider has accepted none. The next
+// attempt then takes a question from the other end of the list.
 func (w *Waves) alone(m *llm.Model) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,8 +122,8 @@ func (w *Waves) alone(m *llm.Model) int {
 	return r.alone
 }
 
-// accepted has more questions handed in at once after so many were accepted, and what was
-// refused with them is in.
+// accepted notes that n questions were accepted. It doubles the size of the next batches once all refused ones are
+// submitted.
 func (w *Waves) accepted(m *llm.Model, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,12 +136,12 @@ func (w *Waves) accepted(m *llm.Model, n int) {
 
 func (r *room) grow() { r.most = min(2*r.most, 1<<20) }
 
-// find looks for a batch whose row is written, and which the provider may have. One that it
-// does not list, also some time after it last was on its way, is handed in again, or taken
-// back where cancel says so. gone tells that it is out no more.
+// find looks for a batch whose row is written, and which the provider may have received. If the provider still does not
+// list it some time after it was sent, find submits it again, or with cancel withdraws it. gone reports that the batch
+// has ended.
 func (w *Waves) find(ctx context.Context, m *llm.Model, b reverie.Batch, cancel bool) (gone bool, err error) {
 	if is, err := w.store.ClaimBatch(ctx, b.ID, w.Holder, reverie.LeaseTTL, false); !is || err != nil {
-		return false, err // another process is at it
+		return false, err // another process works on it
 	}
 	ctx, end := w.holding(ctx, b.ID, false)
 	defer end()
@@ -196,8 +195,8 @@ func submission(b reverie.Batch) llm.BatchSubmission {
 	return llm.BatchSubmission{Key: b.ID, Questions: b.Questions, At: b.CreatedAt}
 }
 
-// handIn hands in a batch whose row is written. refused tells that it was not accepted, and
-// is out no more. A passing error leaves it to be looked for.
+// handIn submits a batch whose row is written. refused reports that the provider did not accept it, and that it has
+// ended. After a transient error the next look searches for it.
 func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list []reverie.BatchQuestion) (refused bool,
 	err error) {
 	ctx, end := w.holding(ctx, b.ID, true)
@@ -219,9 +218,9 @@ func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list 
 	return false, w.store.BatchSubmitted(ctx, b.ID, id)
 }
 
-// refused takes a batch back that the provider has not accepted. Whether it has is not
-// known after other errors: it is looked for then. What cannot be accepted as it is comes
-// in halves, until one question is alone, and that one has failed.
+// refused withdraws a batch that the provider has refused. After a transient error it is unknown whether the provider
+// has the batch; the next look searches for it. A batch that is too large or invalid is submitted again in halves. A
+// single question that is refused has failed.
 func (w *Waves) refused(ctx context.Context, m *llm.Model, b reverie.Batch, list []reverie.BatchQuestion,
 	err error) (bool, error) {
 	e, is := errors.AsType[*llm.Error](err)
@@ -252,7 +251,7 @@ func (w *Waves) refused(ctx context.Context, m *llm.Model, b reverie.Batch, list
 	return true, errors.Join(err, w.store.WithdrawBatch(ctx, b.ID))
 }
 
-// holding keeps a batch for this process while it is looked for, or sent.
+// holding keeps a batch claimed for this process while it is looked for or sent.
 func (w *Waves) holding(ctx context.Context, id string, send bool) (inner context.Context, end func()) {
 	inner, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -265,7 +264,7 @@ func (w *Waves) holding(ctx context.Context, id string, send bool) (inner contex
 			case <-w.Clock.After(reverie.LeaseRenew):
 			}
 			if is, err := w.store.ClaimBatch(inner, id, w.Holder, reverie.LeaseTTL, send); err == nil && !is {
-				cancel() // another has taken it over
+				cancel() // another process has claimed it
 			}
 		}
 	}()
@@ -275,8 +274,7 @@ func (w *Waves) holding(ctx context.Context, id string, send bool) (inner contex
 	}
 }
 
-// A nonce ties an answer to its question: a provider that mixes its keys up would show one
-// group's memories to another.
+// A nonce ties an answer to its question. If a provider confused its keys, one group would see the memories of another.
 
 func newNonce() string { return rand.Text()[:16] }
 
@@ -288,8 +286,8 @@ func withNonce(system, nonce string) string {
 	return system + "\n\nBegin your answer with exactly this line, before all others:\n" + `{"nonce":"` + nonce + `"}`
 }
 
-// takeNonce takes the line with the nonce off an answer, and tells whether it was there:
-// nothing but marks of a code block stands before it.
+// takeNonce removes the line with the nonce from an answer, and reports whether it was there. Only the marks of a code
+// block may come before it.
 func takeNonce(answer, nonce string) (rest string, own bool) {
 	at := 0
 	for line := range strings.Lines(answer) {

@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"syscall"
 	"time"
 
 	"reverie/dream"
 	"reverie/evolve"
 	"reverie/internal/entity"
+	"reverie/internal/maintain"
 	"reverie/internal/reverie"
 	"reverie/internal/session"
+	"reverie/internal/text"
 	"reverie/jobs"
 )
 
@@ -65,6 +66,8 @@ func (p FanOutPrinter) Line(e jobs.Report) any {
 		return ExtractReply(r)
 	case dream.Result:
 		return DreamReply(r)
+	case maintain.Result:
+		return r.Reply()
 	}
 	return nil
 }
@@ -135,6 +138,8 @@ func (p FanOutPrinter) printWindow(e jobs.Report) {
 			page.Changes = factsOf(r)
 		case dream.Result:
 			page.Changes = r.Changes
+		case maintain.Result:
+			page.Changes = r.Changes
 		}
 	}
 	_ = p.Page("fanout_run", page) // a reader that has gone does not end the work
@@ -182,61 +187,11 @@ type SummaryLine struct {
 	Summary jobs.Summary `json:"summary"`
 }
 
-// MaintainPrinter prints what maintenance has done.
-type MaintainPrinter struct {
-	FanOutPrinter
-	DryRun  bool
-	replies []reverie.MaintainReply
-}
-
-// Add takes in what became of a group; one in which nothing was due is left out.
-func (p *MaintainPrinter) Add(r reverie.MaintainReply) {
-	switch {
-	case r.Message != "":
-	case p.JSON:
-		_ = p.WriteJSONLine(r) // a reader that has gone does not end the work
-	default:
-		p.replies = append(p.replies, r)
+// PrintMaintained shows what maintenance did to a group.
+func (con *Console) PrintMaintained(r maintain.Result, took time.Duration) error {
+	if r.NoNew {
+		return con.Say("%s: nothing to do\n", Visible(r.GroupID))
 	}
-}
-
-// End prints what is left to say when all is done.
-func (p *MaintainPrinter) End(s jobs.Summary, err error) error {
-	if !p.JSON {
-		return p.table(s, err)
-	}
-	if p.DryRun {
-		return nil
-	}
-	return p.WriteJSONLine(SummaryLine{reverie.JobMaintain, err == nil, s})
-}
-
-// table shows what was done in each group, and in all of them.
-func (p *MaintainPrinter) table(s jobs.Summary, err error) error {
-	var sum reverie.MaintainReply
-	for _, r := range p.replies {
-		sum.Archived += r.Archived
-		sum.Pruned.Add(r.Pruned)
-	}
-	switch {
-	case len(p.replies) == 0 && (err != nil || s.Skipped > 0):
-		return nil
-	case len(p.replies) == 0:
-		return p.Say("nothing to do\n")
-	case len(p.replies) > 1:
-		sum.GroupID = Plural(len(p.replies), "group")
-		p.replies = append(p.replies, sum)
-	}
-	if err := p.Page("maintain", p.replies); err != nil || !p.DryRun {
-		return err
-	}
-	return p.Say("%s\n", p.Style().Amber("dry run: nothing was written"))
-}
-
-// unlessZero is a count in a table, where none is left blank.
-func unlessZero(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
+	return con.printOutcome(con.Style().Bold(Visible(r.GroupID))+"  maintain", r.Result, took,
+		outcome{Line: Counts(reverie.JobMaintain, r.Stats), Changes: text.Each(r.Changes, open)})
 }

@@ -13,8 +13,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// check finds everything that is wrong with the values of cfg, one by one and
-// together.
+// check returns all problems of the values of cfg: of single settings, and of settings that depend on each other.
 func check(cfg *Config) (problems []error) {
 	report := func(s *setting, err error) {
 		problems = append(problems, s.problem(s.text(cfg), cfg.origins.Origin(s.path), err))
@@ -28,7 +27,7 @@ func check(cfg *Config) (problems []error) {
 	return problems
 }
 
-// refuse says why a value is none of those that the tags allow.
+// refuse returns why the tags do not allow a value.
 func (s *setting) refuse(v reflect.Value) error {
 	switch x := v.Interface().(type) {
 	case []string:
@@ -69,8 +68,8 @@ func (s *setting) refuseText(text string) error {
 	return nil
 }
 
-// refuseNumber says why a number, or a duration, is out of its range. Where zero is the
-// default, it means that nothing is set.
+// refuseNumber returns why a number or duration is out of its range. If the default is zero, zero is always
+// allowed.
 func (s *setting) refuseNumber(v reflect.Value) error {
 	low, high := s.tag.Get("min"), s.tag.Get("max")
 	base, err := defaults()
@@ -86,10 +85,10 @@ func (s *setting) refuseNumber(v reflect.Value) error {
 	case unset && least > 0:
 		why += ", or empty"
 	}
-	return unless(n >= least && n <= most, why) // false for NaN
+	return unless(n >= least && n <= most, why) // NaN fails
 }
 
-// number is the size of a value in the unit of its bounds.
+// number returns the size of a value in the unit of its bounds.
 func number(v reflect.Value) float64 {
 	switch x := v.Interface().(type) {
 	case int:
@@ -104,33 +103,32 @@ func number(v reflect.Value) float64 {
 	return math.NaN()
 }
 
-// bound reads a min or max tag; where there is none, it is infinity with the
-// given sign.
+// bound parses a min or max tag; without the tag it returns infinity with the given sign.
 func (s *setting) bound(tag string, sign int) float64 {
 	if tag == "" {
 		return math.Inf(sign)
 	}
 	v, err := s.parse(tag)
 	if err != nil {
-		return math.NaN() // nothing passes: a test reads every bound
+		return math.NaN() // refuses every value: a test parses every bound
 	}
 	return number(v)
 }
 
-// memoryKinds are the kinds of memory that there are.
+// memoryKinds are all kinds of memory.
 var memoryKinds = []string{
 	string(reverie.KindGroup), string(reverie.KindSession), string(reverie.KindDream), string(reverie.KindTeam),
 }
 
-// checks say why a text is none of a kind, or nothing. They never repeat what [url.Parse]
-// says, since that holds the address with its password.
+// checks return why a text is invalid, or nil. They never repeat the errors of [url.Parse], which contain the
+// address with its password.
 var checks = map[string]func(text string) error{
 	"url": func(text string) error {
 		u, err := url.Parse(text)
 		return unless(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil,
 			"must be an address such as https://api.example.com/v1, without user and password")
 	},
-	"database": func(text string) error { // or the key=value form of libpq
+	"database": func(text string) error { // also the key=value form of libpq
 		u, err := url.Parse(text)
 		return unless(!strings.Contains(text, "://") && strings.Contains(text, "=") ||
 			err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql"),
@@ -154,7 +152,7 @@ var checks = map[string]func(text string) error{
 		if err == nil {
 			return nil
 		}
-		said := fmt.Sprintf("schedule %q: %v: ", text, reverie.ErrInvalid) // by the report already
+		said := fmt.Sprintf("schedule %q: %v: ", text, reverie.ErrInvalid) // the report adds the prefix already
 		return errors.New(strings.TrimPrefix(err.Error(), said))
 	},
 	"price": func(text string) error {
@@ -181,8 +179,8 @@ func unless(ok bool, why string) error {
 	return errors.New(why)
 }
 
-// together checks settings that depend on each other. A %s of the reason stands for
-// another setting's value and origin.
+// together checks settings that depend on each other. The %s in a reason stands for the value and origin of the
+// other setting.
 func together(cfg *Config, report func(*setting, error)) {
 	must := func(ok bool, path, why string, others ...string) {
 		if ok {

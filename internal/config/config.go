@@ -1,19 +1,19 @@
-// Package config reads the settings: flags over environment over file over defaults.
+// Package config reads the settings: flags override the environment, the environment overrides the file, the file
+// overrides defaults.
 package config
 
-// Config is every setting of the binary. Each leaf is one setting: its path is
-// the section and the toml tag ([llm.evolve] model is "llm.evolve.model"), its
-// environment name follows from the path (REVERIE_LLM_EVOLVE_MODEL). What each
-// means, and its default, stand in reverie.toml beside this file. The tags say
-// which values are allowed:
+// Config holds every setting of the binary. Each leaf is one setting: its path consists of the section and the toml
+// tag ([llm.evolve] model is "llm.evolve.model"). Its environment variable follows from the path
+// (REVERIE_LLM_EVOLVE_MODEL). reverie.toml in this directory explains each setting and has its default. The tags
+// define the allowed values:
 //
-//   - options: these, besides empty, between bars
-//   - min, max: this range; the zero value of a setting whose default it is, too
-//   - empty: "no" where the empty text or list is no value
-//   - check: what [checks] has under this name, for each item of a list
+//   - options: these words, separated by bars, and empty
+//   - min, max: this range; also zero, if zero is the default
+//   - empty: "no" if an empty text or list is not allowed
+//   - check: the function of [checks] with this name, for each element of a list
 //
-// A field of type [Secret] is never shown whole, and may be read from the file
-// that its twin with the suffix _file names.
+// A field of type [Secret] is never shown in full. Its twin with the suffix _file may name a file that contains the
+// value.
 type Config struct {
 	Database   DatabaseConfig   `toml:"database"`
 	LLM        LLMConfig        `toml:"llm"`
@@ -45,11 +45,10 @@ type Config struct {
 	Sentry     SentryConfig     `toml:"sentry"`
 	Prompts    PromptsConfig    `toml:"prompts"`
 
-	origins *Provenance // where each value came from
+	origins *Provenance // the origin of each value
 }
 
-// DatabaseConfig says where the database is. Without URL and URLFile the binary
-// runs a private cluster of its own.
+// DatabaseConfig says where the database is. Without URL and URLFile the binary runs its own private cluster.
 type DatabaseConfig struct {
 	URL              Secret   `toml:"url" check:"database"`
 	URLFile          string   `toml:"url_file"`
@@ -65,8 +64,8 @@ type DatabaseConfig struct {
 	ReadTimeout      Duration `toml:"read_timeout" min:"10ms" max:"24h"`
 }
 
-// LLMConfig is the model of all jobs, and the policy of all calls. A job's own
-// section overrides the model: see [Config.Generation].
+// LLMConfig configures the model of all jobs, and the policy of all calls. A job's own section overrides the model:
+// see [Config.Generation].
 type LLMConfig struct {
 	JobConfig
 	Recorded string `toml:"recorded"`
@@ -96,8 +95,7 @@ type LLMConfig struct {
 	Summarize JobConfig `toml:"summarize"`
 }
 
-// JobConfig is a model, and where it is asked. In the section of one use, what is zero is
-// as in [llm].
+// JobConfig is a model and its endpoint. In the section of one use, zero fields are as in [llm].
 type JobConfig struct {
 	Provider        string   `toml:"provider" options:"gemini|openai|anthropic|offline|recorded"`
 	BaseURL         string   `toml:"base_url" check:"url"`
@@ -160,14 +158,14 @@ type ImpressionConfig struct {
 	ExpireAfter    Duration `toml:"expire_after" min:"1h" max:"87600h"`
 }
 
-// IngestConfig says what of a chat is shown to models.
+// IngestConfig says which messages of a chat models see.
 type IngestConfig struct {
 	Commands   []string `toml:"commands"`
 	Bots       string   `toml:"bots" options:"filter|assistant|user" empty:"no"`
 	Assistants []string `toml:"assistants"`
 }
 
-// SessionConfig says how messages make sessions, and when those are extracted.
+// SessionConfig says how messages are grouped into sessions, and when sessions are extracted.
 type SessionConfig struct {
 	Silence        Duration `toml:"silence" min:"1m" max:"720h"`
 	Tokens         int      `toml:"tokens" min:"0" max:"1000000"`
@@ -182,7 +180,7 @@ type SessionConfig struct {
 	AutoTag        bool     `toml:"auto_tag"`
 }
 
-// ShortTermConfig says how short-term memory is kept short.
+// ShortTermConfig says how the size of short-term memory is limited.
 type ShortTermConfig struct {
 	MaxItems             int      `toml:"max_items" min:"1" max:"1000"`
 	CompressionThreshold int      `toml:"compression_threshold" min:"0" max:"10000"`
@@ -203,7 +201,7 @@ type DreamConfig struct {
 	HoldMin        int      `toml:"hold_min" min:"0" max:"1000"`
 }
 
-// RecallConfig says what a bot is given for its next turn.
+// RecallConfig says what a context contains.
 type RecallConfig struct {
 	FirstRoundEmpty   bool     `toml:"first_round_empty"`
 	MinQueryLength    int      `toml:"min_query_length" min:"0" max:"1000"`
@@ -221,7 +219,7 @@ type RecallConfig struct {
 	EmbedTimeout      Duration `toml:"embed_timeout" min:"10ms" max:"1h"`
 }
 
-// FeedbackConfig says how answers move weights.
+// FeedbackConfig says how answers change weights.
 type FeedbackConfig struct {
 	Threshold        float64 `toml:"threshold" min:"0" max:"1"`
 	Embeddings       bool    `toml:"embeddings"`
@@ -250,12 +248,12 @@ type TeamConfig struct {
 	AllowHTTP  bool     `toml:"allow_http"`
 }
 
-// ScopesConfig says how far facts reach.
+// ScopesConfig sets the reach of facts.
 type ScopesConfig struct {
 	SelfFacts string `toml:"self_facts" options:"group|person" empty:"no"`
 }
 
-// ForgetConfig says after how many active nights of silence memories are forgotten.
+// ForgetConfig says after how many silent active nights memories are stale.
 type ForgetConfig struct {
 	HabitNights     int     `toml:"habit_nights" min:"1" max:"10000"`
 	HabitGaps       float64 `toml:"habit_gaps" min:"0" max:"100"`
@@ -278,7 +276,7 @@ type RetentionConfig struct {
 	UsageLog Duration `toml:"usage_log" min:"0s" max:"876000h"`
 }
 
-// GroupConfig is what a group starts with.
+// GroupConfig has the initial settings of a group.
 type GroupConfig struct {
 	DayBoundary string `toml:"day_boundary" check:"clock" empty:"no"`
 	TimeZone    string `toml:"time_zone" check:"zone" empty:"no"`
@@ -291,7 +289,7 @@ type LogConfig struct {
 	Format string `toml:"format" options:"text|json" empty:"no"`
 }
 
-// NotifyConfig says who is told of what waits for a person.
+// NotifyConfig says who is notified of held plans and failures.
 type NotifyConfig struct {
 	Webhook     Secret `toml:"webhook" check:"url"`
 	WebhookFile string `toml:"webhook_file"`
@@ -307,13 +305,13 @@ type WebhooksConfig struct {
 	Keep         Duration `toml:"keep" min:"1s" max:"8760h"`
 }
 
-// PromptsConfig says which prompts are used.
+// PromptsConfig selects the prompts.
 type PromptsConfig struct {
 	Dir      string         `toml:"dir"`
 	Langfuse LangfuseConfig `toml:"langfuse"`
 }
 
-// LangfuseConfig says where prompts are kept remotely.
+// LangfuseConfig says where prompts are stored remotely.
 type LangfuseConfig struct {
 	BaseURL       string   `toml:"base_url" check:"url"`
 	PublicKey     string   `toml:"public_key"`
@@ -323,7 +321,7 @@ type LangfuseConfig struct {
 	Timeout       Duration `toml:"timeout" min:"10ms" max:"1m"`
 }
 
-// JobsConfig says how work on many groups is done.
+// JobsConfig says how jobs work on many groups.
 type JobsConfig struct {
 	Concurrency   int      `toml:"concurrency" min:"1" max:"1000"`
 	MissedNights  int      `toml:"missed_nights" min:"1" max:"3650"`
@@ -334,7 +332,7 @@ type JobsConfig struct {
 	ConfirmUSD    float64  `toml:"confirm_usd" min:"0"`
 }
 
-// ScheduleConfig says when the daemon starts what.
+// ScheduleConfig says when the daemon starts each job.
 type ScheduleConfig struct {
 	Evolve   string `toml:"evolve" check:"schedule"`
 	Extract  string `toml:"extract" check:"schedule"`
@@ -343,7 +341,7 @@ type ScheduleConfig struct {
 	Batch    bool   `toml:"batch"`
 }
 
-// BudgetConfig bounds what is spent.
+// BudgetConfig bounds the spend.
 type BudgetConfig struct {
 	CallsPerRun  int     `toml:"calls_per_run" min:"0"`
 	TokensPerRun int     `toml:"tokens_per_run" min:"0"`
@@ -353,7 +351,7 @@ type BudgetConfig struct {
 	USDPerDay    float64 `toml:"usd_per_day" min:"0"`
 }
 
-// HTTPConfig says where serve and the daemon listen, and what a client may ask of them.
+// HTTPConfig says where serve and the daemon listen, and limits clients.
 type HTTPConfig struct {
 	Listen            string   `toml:"listen"`
 	RequireToken      bool     `toml:"require_token"`
@@ -368,7 +366,7 @@ type HTTPConfig struct {
 	PageSession       Duration `toml:"page_session" min:"1m" max:"720h"`
 }
 
-// TracesConfig says where traces go.
+// TracesConfig says where traces are sent.
 type TracesConfig struct {
 	Endpoint    string  `toml:"endpoint" check:"url"`
 	Headers     Secret  `toml:"headers"`
@@ -376,7 +374,7 @@ type TracesConfig struct {
 	Ratio       float64 `toml:"ratio" min:"0" max:"1"`
 }
 
-// SentryConfig says where errors of runs go.
+// SentryConfig says where errors of runs are sent.
 type SentryConfig struct {
 	DSN         Secret `toml:"dsn"`
 	DSNFile     string `toml:"dsn_file"`

@@ -20,13 +20,13 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// Input is everything that settings are read from.
+// Input holds the sources of settings.
 type Input struct {
-	Path    string            // of --config, "" without it
-	Env     []string          // KEY=VALUE, as os.Environ has it
-	Flags   map[string]string // by the path of the setting: "llm.provider": "offline"; only flags that were given
-	WorkDir string            // where relative names begin; "" = the process's own
-	Home    string            // of the user; "" = none
+	Path    string            // value of --config, "" without it
+	Env     []string          // KEY=VALUE, as from os.Environ
+	Flags   map[string]string // by the path of the setting: "llm.provider": "offline"; only the given flags
+	WorkDir string            // base of relative names; "" = the process's own
+	Home    string            // the user's home directory; "" = none
 }
 
 // entry is one value of a layer.
@@ -35,29 +35,25 @@ type entry struct {
 	origin Origin
 }
 
-// layer is what one place sets, by path.
+// layer holds the values of one source, by path.
 type layer map[string]entry
 
-// Load reads the settings: flags over environment over file over
+// Load reads the settings: flags override the environment, the environment overrides the file, the file overrides
 // defaults.
 //
-// The file is in.Path, else REVERIE_CONFIG, else reverie.toml in the working
-// directory, else reverie/reverie.toml in the user's configuration folder
-// ($XDG_CONFIG_HOME or ~/.config). One that is named must exist.
+// The file is in.Path, otherwise REVERIE_CONFIG, otherwise reverie.toml in the working directory, otherwise
+// reverie/reverie.toml in the user's configuration folder ($XDG_CONFIG_HOME or ~/.config). A named file must exist.
 //
-// A setting "llm.model" is REVERIE_LLM_MODEL in the environment, where an empty
-// variable is as good as none: compose files and CI pass those along. Where the field's
-// tag says what empty means, it counts. An unknown REVERIE_ variable is a warning.
+// The environment variable of a setting "llm.model" is REVERIE_LLM_MODEL. An empty variable counts as unset, since
+// compose files and CI pass such variables on; it counts if the field's tag defines the empty value. An unknown
+// REVERIE_ variable is a warning.
 //
-// A base_url, a key and a model belong to their provider: where a stronger
-// layer names another provider, those of the weaker ones are left out, with a
-// warning. The flag for llm.provider (--llm) holds for every job; with offline,
-// embeddings are offline too, whatever file and environment say in [embed],
-// unless a flag sets embed.provider.
+// A base_url, a key and a model belong to their provider. If a stronger layer names another provider, Load drops
+// those of weaker layers, with a warning. The flag for llm.provider (--llm) applies to every job. With offline,
+// embeddings are offline too, whatever [embed] says in the file and environment, unless a flag sets embed.provider.
 //
-// The error is all problems joined, each a reverie.ErrConfiguration that names
-// the setting, its value, where it came from and what is allowed. The Config is
-// nil then; provenance and warnings are not.
+// The error joins all problems. Each is a reverie.ErrConfiguration that names the setting, its value, its origin
+// and the allowed values. The Config is nil then; provenance and warnings are not.
 func Load(in Input) (*Config, *Provenance, []string, error) {
 	base, err := defaults()
 	if err != nil {
@@ -98,8 +94,7 @@ func Load(in Input) (*Config, *Provenance, []string, error) {
 	return m.cfg, prov, warnings, nil
 }
 
-// file finds and reads the configuration file. Without one, both results are
-// empty.
+// file finds and reads the configuration file. If there is none, both results are empty.
 func (in Input) file(vars map[string]string) (string, []byte, error) {
 	if name, said := in.Path, "--config"; name != "" || vars[envConfig] != "" {
 		if name == "" {
@@ -126,14 +121,14 @@ func (in Input) file(vars map[string]string) (string, []byte, error) {
 	return "", nil, nil
 }
 
-// usualFiles are where a configuration file is looked for when none is named.
+// usualFiles are the places of the configuration file if none is named.
 func (in Input) usualFiles(vars map[string]string) []string {
 	names := []string{in.absolute("reverie.toml")}
 	folder := vars["XDG_CONFIG_HOME"]
 	if folder == "" && in.Home != "" {
 		folder = filepath.Join(in.Home, ".config")
 	}
-	if filepath.IsAbs(folder) { // the XDG rule: relative ones are ignored
+	if filepath.IsAbs(folder) { // the XDG specification says to ignore relative ones
 		names = append(names, filepath.Join(folder, "reverie", "reverie.toml"))
 	}
 	return names
@@ -146,8 +141,7 @@ func (in Input) absolute(name string) string {
 	return filepath.Join(in.WorkDir, name)
 }
 
-// readFlags turns the flags that were given into a layer. An empty one sets the
-// empty value.
+// readFlags turns the given flags into a layer. An empty flag sets the empty value.
 func readFlags(flags map[string]string) (layer, []error) {
 	out := layer{}
 	var problems []error
@@ -163,7 +157,7 @@ func readFlags(flags map[string]string) (layer, []error) {
 	return out, problems
 }
 
-// read adds a value in the environment's spelling.
+// read parses a value in the environment's syntax and adds it.
 func (l layer) read(set *setting, text string, at Origin) error {
 	v, err := set.parse(text)
 	if err != nil {
@@ -173,7 +167,7 @@ func (l layer) read(set *setting, text string, at Origin) error {
 	return nil
 }
 
-// flagName is the flag that sets a path.
+// flagName returns the flag that sets a path.
 func flagName(path string) string {
 	if path == "llm.provider" {
 		return "--llm"
@@ -181,7 +175,7 @@ func flagName(path string) string {
 	return "--" + strings.NewReplacer(".", "-", "_", "-").Replace(path)
 }
 
-// reason is what went wrong with a file, without its name.
+// reason returns the error of a file without the file's name.
 func reason(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -190,19 +184,18 @@ func reason(err error) string {
 	return fmt.Sprint(err)
 }
 
-// Variables of ours that are no settings.
+// Variables of ours that are not settings.
 const (
 	envConfig     = envPrefix + "CONFIG"     // the configuration file
-	envDataDir    = envPrefix + "DATA_DIR"   // short for REVERIE_DATABASE_DATA_DIR, which wins
-	EnvPullToken  = envPrefix + "PULL_TOKEN" // of the server that reverie pull asks
-	EnvGroup      = envPrefix + "GROUP"      // of commands that name none
-	EnvToken      = envPrefix + "TOKEN"      // that a command asks with
+	envDataDir    = envPrefix + "DATA_DIR"   // short for REVERIE_DATABASE_DATA_DIR, which has priority
+	EnvPullToken  = envPrefix + "PULL_TOKEN" // for the server that reverie pull reads from
+	EnvGroup      = envPrefix + "GROUP"      // for commands without --group
+	EnvToken      = envPrefix + "TOKEN"      // for requests of commands
 	envTestPrefix = envPrefix + "TEST_"      // tests
 )
 
-// readEnv turns the environment into a layer. An empty variable mostly counts as
-// unset; an unknown one of ours is a warning, since another version of the
-// binary may know it.
+// readEnv turns the environment into a layer. An empty variable usually counts as unset. An unknown variable of
+// ours is a warning, since another version of the binary may know it.
 func readEnv(vars map[string]string) (out layer, warnings []string, problems []error) {
 	out = layer{}
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
@@ -230,9 +223,8 @@ func readEnv(vars map[string]string) (out layer, warnings []string, problems []e
 	return out, warnings, problems
 }
 
-// exampleFile is a complete reverie.toml: every setting with its explanation, its
-// environment name and its default, commented out. Lines of settings begin with # and
-// no space, so that they are told from prose.
+// exampleFile is a complete reverie.toml: every setting with its explanation, environment variable and default,
+// commented out. Lines of settings begin with # and no space, which distinguishes them from prose.
 //
 //go:embed reverie.toml
 var exampleFile string
@@ -245,7 +237,7 @@ func WriteInit(w io.Writer) error {
 	return nil
 }
 
-// defaults is the layer of a file in which nothing is commented out.
+// defaults returns the layer of the example file with all settings uncommented.
 var defaults = sync.OnceValues(func() (layer, error) {
 	lines := strings.SplitAfter(exampleFile, "\n")
 	for i, l := range lines {
@@ -257,8 +249,8 @@ var defaults = sync.OnceValues(func() (layer, error) {
 	return l, errors.Join(problems...)
 })
 
-// fileReader turns a TOML document into a layer key by key, so that each value has its
-// line, and everything that is wrong is found at once.
+// fileReader turns a TOML document into a layer key by key, so that each value has its line, and all problems are
+// found at once.
 type fileReader struct {
 	parser   unstable.Parser
 	name     string
@@ -266,8 +258,8 @@ type fileReader struct {
 	problems []error
 }
 
-// readFile turns a TOML document into a layer. It is strict: each key that is no
-// setting, and each value of the wrong type, is a problem of its own, with its position.
+// readFile turns a TOML document into a layer. It is strict: each unknown key, and each value of the wrong type, is
+// a separate problem with its position.
 func readFile(name string, doc []byte) (layer, []error) {
 	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
 	if err := toml.Unmarshal(doc, &map[string]any{}); err != nil {
@@ -276,7 +268,7 @@ func readFile(name string, doc []byte) (layer, []error) {
 	return readKeys(name, doc)
 }
 
-// readKeys is readFile for a document that is known to be TOML.
+// readKeys is readFile for a document that is valid TOML.
 func readKeys(name string, doc []byte) (layer, []error) {
 	r := &fileReader{name: name, layer: layer{}}
 	r.parser.Reset(doc)
@@ -288,7 +280,7 @@ func readKeys(name string, doc []byte) (layer, []error) {
 			switch {
 			case known:
 				r.keyValue(table, n)
-			case slices.Contains(movedSections, top): // other unknown sections are told of once
+			case slices.Contains(movedSections, top): // other unknown sections are reported once
 				path, at := r.key(table, n)
 				r.problems = append(r.problems, problemf(at, "%s: %s", path, nearest(path[len(table)+1:])))
 			}
@@ -303,10 +295,10 @@ func readKeys(name string, doc []byte) (layer, []error) {
 	return r.layer, r.problems
 }
 
-// movedSections are those whose settings stand in sections of their own here.
+// movedSections are old sections whose settings are now in sections of their own.
 var movedSections = []string{"memory", "memory_agent"}
 
-// nearest names the settings whose names have all words of a key.
+// nearest returns the settings whose names contain all words of a key.
 func nearest(key string) string {
 	words := strings.FieldsFunc(strings.ToLower(key), func(r rune) bool { return r == '_' || r == '.' || r == '-' })
 	var found []string
@@ -321,7 +313,7 @@ func nearest(key string) string {
 	return "here it is " + strings.Join(found[:min(len(found), 3)], " or ")
 }
 
-// keyValue reads one key below table; a value may be a table of its own.
+// keyValue reads one key in table; its value may be a table.
 func (r *fileReader) keyValue(table string, n *unstable.Node) {
 	path, at := r.key(table, n)
 	if n.Value().Kind == unstable.InlineTable && slices.Contains(configSchema().sections, path) {
@@ -347,7 +339,7 @@ func (r *fileReader) keyValue(table string, n *unstable.Node) {
 	r.layer[path] = entry{value: v, origin: at}
 }
 
-// key is the whole path of a node's key below table, and where it stands.
+// key returns the full path of a node's key in table, and its position.
 func (r *fileReader) key(table string, n *unstable.Node) (string, Origin) {
 	at := Origin{Layer: LayerFile, Name: r.name}
 	var parts []string
@@ -364,8 +356,8 @@ func (r *fileReader) key(table string, n *unstable.Node) (string, Origin) {
 	return strings.Join(parts, "."), at
 }
 
-// syntaxProblem says where a document is no TOML. The library's own excerpt of the
-// lines around is left out: it may show a key.
+// syntaxProblem says where a document is not valid TOML. It omits the library's excerpt of the surrounding lines,
+// which may show a key.
 func syntaxProblem(name string, err error) error {
 	at := Origin{Layer: LayerFile, Name: name}
 	var d *toml.DecodeError
@@ -376,7 +368,7 @@ func syntaxProblem(name string, err error) error {
 	return problemf(at, "not valid TOML: %v", err)
 }
 
-// shown is a refused value of a file as an error repeats it.
+// shown returns a refused value of a file as an error shows it.
 func shown(n *unstable.Node) string {
 	switch n.Kind {
 	case unstable.String:
@@ -389,7 +381,7 @@ func shown(n *unstable.Node) string {
 	return string(n.Data)
 }
 
-// merger lays one layer over another in a Config.
+// merger applies layers to a Config.
 type merger struct {
 	cfg      *Config
 	base     layer // the defaults
@@ -399,7 +391,7 @@ type merger struct {
 
 func (m *merger) set(path string, e entry) {
 	v := e.value
-	if v.Kind() == reflect.Slice { // each Config has lists of its own
+	if v.Kind() == reflect.Slice { // each Config has its own lists
 		v = reflect.AppendSlice(reflect.Zero(v.Type()), v)
 	}
 	configSchema().byPath[path].field(m.cfg).Set(v)
@@ -414,21 +406,20 @@ func (m *merger) setAll(l layer) {
 
 func (m *merger) text(path string) string { return configSchema().byPath[path].field(m.cfg).String() }
 
-// modelSections are those that name a model: [embed], [llm] and the sections below it.
+// modelSections returns the sections that name a model: [embed], [llm] and the sections below it.
 func modelSections() []string {
 	return slices.DeleteFunc(slices.Clone(configSchema().sections), func(s string) bool {
 		return s != "embed" && s != "llm" && !strings.HasPrefix(s, "llm.")
 	})
 }
 
-// endpoint are the keys of a section that make sense for its provider alone; those
-// that describe an embedding model are in [embed].
+// endpoint are the keys of a section that only make sense for its provider; those that describe an embedding model
+// are in [embed].
 var endpoint = [...]string{"base_url", "api_key", "api_key_file", "model", "lines", "context_tokens",
 	"dimensions", "floor", "ceiling"}
 
-// lay puts the values of a layer over what is there. Where that changes the provider of
-// a section, what weaker layers have said of the endpoint was meant for the old one,
-// and goes back to its default.
+// lay applies the values of a layer. If that changes the provider of a section, the endpoint from weaker layers
+// belonged to the old provider, and returns to its default.
 func (m *merger) lay(l layer) {
 	before, origins := map[string]string{}, maps.Clone(m.prov.origins)
 	for _, sec := range modelSections() {
@@ -442,7 +433,7 @@ func (m *merger) lay(l layer) {
 	}
 }
 
-// provider is the one in use for a section so far.
+// provider returns the current provider of a section.
 func (m *merger) provider(sec string) string {
 	llm, own := m.cfg.LLM.ProviderInUse(), m.text(sec+".provider")
 	switch hasURL := m.text(sec+".base_url") != ""; {
@@ -454,8 +445,8 @@ func (m *merger) provider(sec string) string {
 	return llm
 }
 
-// leaveOut resets what weaker layers, as of before, have said of a section's endpoint,
-// since l chose another provider. What a flag overrules needs no warning.
+// leaveOut resets the endpoint of a section to its default where weaker layers set it (their origins are in
+// before), since l chose another provider. A flag that overrides them needs no warning.
 func (m *merger) leaveOut(sec, provider string, l layer, before map[string]Origin) {
 	because, own := l[sec+".provider"]
 	if !own {
@@ -480,8 +471,7 @@ func (m *merger) leaveOut(sec, provider string, l layer, before map[string]Origi
 	}
 }
 
-// flagProvider makes --llm hold for every job. With offline and recorded, embeddings are
-// offline too.
+// flagProvider applies --llm to every job. With offline and recorded, embeddings are offline too.
 func (m *merger) flagProvider(l layer) {
 	llm, given := l["llm.provider"]
 	if !given {
@@ -497,12 +487,11 @@ func (m *merger) flagProvider(l layer) {
 	}
 }
 
-// maxSecretFile bounds a file that holds one secret, in bytes.
+// maxSecretFile is the maximum size of a file with a secret, in bytes.
 const maxSecretFile = 64 << 10
 
-// readSecrets reads each secret whose _file twin is set at least as strongly as
-// the secret itself. Both in one layer is a problem: it is not clear which is
-// meant. A dash before the name says that the file may be missing.
+// readSecrets reads each secret whose _file twin is set in the same or a stronger layer. Setting both in one layer
+// is a problem, since it is ambiguous. With a dash before its name, the file may be missing.
 func (m *merger) readSecrets(in Input) []error {
 	var problems []error
 	for _, s := range configSchema().settings {
@@ -535,8 +524,8 @@ func (m *merger) readSecrets(in Input) []error {
 	return problems
 }
 
-// besideOrigin resolves a relative name: beside the configuration file when it
-// was said there, else in the working directory.
+// besideOrigin resolves a relative name: from the configuration file's directory if the file contains it, otherwise
+// from the working directory.
 func (in Input) besideOrigin(name string, at Origin, file string) string {
 	if at.Layer == LayerFile && !filepath.IsAbs(name) {
 		return filepath.Join(filepath.Dir(file), name)
@@ -544,7 +533,7 @@ func (in Input) besideOrigin(name string, at Origin, file string) string {
 	return in.absolute(name)
 }
 
-// unreadable is a file of a secret that cannot be read.
+// unreadable is the problem of a secret's file that cannot be read.
 type unreadable struct {
 	name string
 	err  error
@@ -555,7 +544,7 @@ func (u unreadable) Error() string {
 }
 func (u unreadable) Unwrap() error { return u.err }
 
-// readSecret reads a file that holds one secret, less one line end.
+// readSecret reads a file with one secret, and removes one line end.
 func readSecret(name string) (string, error) {
 	info, err := os.Stat(name)
 	switch {

@@ -20,10 +20,10 @@ const (
 	ProviderAnthropic = "anthropic"
 	ProviderOffline   = "offline"  // no network, no key
 	ProviderRecorded  = "recorded" // answers from a file
-	ProviderLocal     = "local"    // embeddings by a table in a directory
+	ProviderLocal     = "local"    // embeddings from a table in a directory
 )
 
-// What a provider's models are unless the operator names others.
+// The default models of a provider.
 var (
 	DefaultModels = map[string]string{
 		ProviderOpenAI:    "gpt-5-mini",
@@ -39,47 +39,46 @@ var (
 	}
 )
 
-// defaultDimensions is the width that is asked for when none is set.
+// defaultDimensions is the width that is requested if none is configured.
 const defaultDimensions = 1536
 
-// Keyless tells the providers that ask nobody: they need no address and no key, and
-// cost nothing.
+// Keyless reports whether a provider calls no server: it needs no address and no key, and costs nothing.
 func Keyless(provider string) bool {
 	return provider == ProviderOffline || provider == ProviderRecorded || provider == ProviderLocal
 }
 
-// ModelSettings is a generating model, complete: nothing is left to inherit.
+// ModelSettings are the complete settings of a generating model, without inheritance.
 type ModelSettings struct {
 	Provider        string // openai, gemini, anthropic, offline or recorded
-	BaseURL         string // "" = the provider's own
-	APIKey          Secret // "" where none is needed
+	BaseURL         string // "" = the provider's default
+	APIKey          Secret // "" if none is needed
 	Model           string
 	ServiceTier     string        // standard or flex
-	FlexBaseURL     string        // that answers flex calls; "" = BaseURL
+	FlexBaseURL     string        // address for flex calls; "" = BaseURL
 	Timeout         time.Duration // of one call
 	Temperature     *float64      // nil = not sent
 	MaxOutputTokens int
-	ContextTokens   int          // of question and answer; 0 = the server is asked
-	Lines           models.Lines // how answers are bound to the form of their lines
+	ContextTokens   int          // of question and answer; 0 = ask the server
+	Lines           models.Lines // how answers are restricted to the form of their lines
 	Prompts         string       // auto, full or small
 }
 
-// EmbedSettings is an embedding model, complete.
+// EmbedSettings are the complete settings of an embedding model.
 type EmbedSettings struct {
 	Provider      string // openai, gemini, offline or local
-	BaseURL       string // "" = the provider's own
+	BaseURL       string // "" = the provider's default
 	APIKey        Secret
 	Model         string
-	Dimensions    int           // the width to ask for
-	DimensionsSet bool          // the operator chose it: another width is an error
+	Dimensions    int           // the requested width
+	DimensionsSet bool          // Dimensions is configured: another width is an error
 	Timeout       time.Duration // of one call
 	Batch         int           // texts of one call
-	Floor         float64       // calibration; with Ceiling 0 too: as it is measured
+	Floor         float64       // calibration; with Ceiling also 0: as measured
 	Ceiling       float64
-	Explicit      bool // [embed] names the endpoint or model; an inherited endpoint may lack embeddings
+	Explicit      bool // [embed] names the endpoint or model; an inherited endpoint may have no embeddings
 }
 
-// ProviderInUse is the provider: a base_url alone means an OpenAI-compatible server.
+// ProviderInUse returns the provider: a base_url alone means an OpenAI-compatible server.
 func (m JobConfig) ProviderInUse() string {
 	if m.Provider == "" && m.BaseURL != "" {
 		return ProviderOpenAI
@@ -87,9 +86,8 @@ func (m JobConfig) ProviderInUse() string {
 	return m.Provider
 }
 
-// follow completes a model by that of [llm] where the provider is the same; the key and
-// the model only where the host is, too, so that a key is never sent where it does not
-// belong.
+// follow fills empty fields from [llm] if the provider is the same. It copies the key and the model only if the
+// host is the same too, so that no key is sent to another host.
 func (m *JobConfig) follow(llm JobConfig) {
 	if m.Provider != llm.ProviderInUse() {
 		return
@@ -104,35 +102,33 @@ func (m *JobConfig) follow(llm JobConfig) {
 	}
 }
 
-// What models are asked for: each is the purpose of its calls in the ledger, and all
-// but the last have a section below [llm].
+// The uses of models. Each is the purpose of its calls in the ledger; all but the last have a section below [llm].
 const (
 	UseEvolve  = "evolve"
-	UseCompare = "compare" // a new fact with memories
-	UseObserve = "observe" // people and things
+	UseCompare = "compare" // compares a new fact with memories
+	UseObserve = "observe" // observes people and things
 	UseExtract = "extract" // sessions
 	UseFold    = "summarize"
 	UseDream   = "dream"
-	UseAsk     = "ask" // a person's question; as [llm]
+	UseAsk     = "ask" // answers a person's question; configured by [llm]
 )
 
-// of returns the overrides of a use, none for one without a section.
+// of returns the overrides of a use, none if it has no section.
 func (l *LLMConfig) of(use string) JobConfig {
 	return map[string]JobConfig{UseEvolve: l.Evolve, UseCompare: l.Compare, UseObserve: l.Observe,
 		UseExtract: l.Extract, UseFold: l.Summarize, UseDream: l.Dream}[use]
 }
 
-// Why there is no model for a job: the offline baseline cannot do it, or none is named.
-// Each is a [reverie.ErrConfiguration].
+// Why a job has no model: the offline baseline cannot do the job, or no model is named. Each is a
+// [reverie.ErrConfiguration].
 var (
 	ErrNeedsModel error = problemError("offline cannot do this; it needs a model")
 	ErrNoModel    error = problemError("no model is configured")
 )
 
-// Generation returns the model for a use ("" for [llm] itself): what [llm.<use>]
-// sets, the rest from [llm]. Where [llm] names no model and only [llm.evolve] does,
-// that is the model of all uses. The error is a reverie.ErrConfiguration that names the
-// settings to set: [ErrNoModel], no key where one is needed, or [ErrNeedsModel].
+// Generation returns the model of a use ("" for [llm] itself): the fields of [llm.<use>], and [llm] for the others.
+// If [llm] names no model and only [llm.evolve] does, that model is for all uses. The error is a
+// reverie.ErrConfiguration that names the settings to set: [ErrNoModel], a missing key, or [ErrNeedsModel].
 func (c *Config) Generation(use string) (ModelSettings, error) {
 	llm, m, section := c.LLM.JobConfig, c.LLM.of(use), "llm"
 	switch e := c.LLM.Evolve; {
@@ -166,11 +162,11 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 	case c.LLM.of(use).ServiceTier == "flex" || use == "" || c.LLM.of(use).ProviderInUse() == "":
 		return ModelSettings{}, problemError(fmt.Sprintf("%s has no flex tier: set [%s] service_tier to standard, or use "+
 			"gemini or openai", m.Provider, section))
-	default: // that of [llm] is for its own provider
+	default: // the setting of [llm] is for its own provider
 		tier = "standard"
 	}
 	flexURL := ""
-	if m.Provider == llm.ProviderInUse() && m.BaseURL == llm.BaseURL { // the address is that server's
+	if m.Provider == llm.ProviderInUse() && m.BaseURL == llm.BaseURL { // the address is that of the same server
 		flexURL = c.LLM.FlexBaseURL
 	}
 	return ModelSettings{Provider: m.Provider, BaseURL: m.BaseURL, APIKey: m.APIKey, Model: m.Model,
@@ -181,23 +177,22 @@ func (c *Config) Generation(use string) (ModelSettings, error) {
 		Lines: cmp.Or(models.Lines(m.Lines), models.LinesFree), Prompts: cmp.Or(m.Prompts, llm.Prompts)}, nil
 }
 
-// Embedding returns the embedding model: what [embed] sets, the rest from [llm]
-// where the provider is the same; the key only where the host is, too. The
-// error is a reverie.ErrConfiguration that names the settings to set: no
-// provider, one without embeddings, or no key where one is needed.
+// Embedding returns the embedding model: the fields of [embed], and [llm] for the others if the provider is the
+// same; the key only if the host is the same too. The error is a reverie.ErrConfiguration that names the settings
+// to set: no provider, one without embeddings, or a missing key.
 func (c *Config) Embedding() (EmbedSettings, error) {
 	llm, own := c.LLM.JobConfig, c.Embed
 	m := JobConfig{BaseURL: own.BaseURL, APIKey: own.APIKey, Model: own.Model,
 		Provider: cmp.Or(own.Provider, llm.ProviderInUse())}
 	if own.Provider == "" && own.BaseURL != "" && m.Provider != ProviderGemini {
-		m.Provider = ProviderOpenAI // an address alone is an OpenAI-compatible server
+		m.Provider = ProviderOpenAI // an address alone means an OpenAI-compatible server
 	}
 	switch m.Provider {
 	case "":
 		return EmbedSettings{}, problemError("no embedding model is configured: set REVERIE_EMBED_PROVIDER (openai, gemini, " +
 			"offline or local) and REVERIE_EMBED_API_KEY, or REVERIE_LLM_PROVIDER and REVERIE_LLM_API_KEY for both, " +
 			"or use --llm offline")
-	case ProviderRecorded: // it has answers and no vectors
+	case ProviderRecorded: // recordings contain answers, but no vectors
 		m.Provider = ProviderOffline
 	case ProviderAnthropic:
 		return EmbedSettings{}, problemError("anthropic has no embeddings: set REVERIE_EMBED_PROVIDER to openai or " +
@@ -207,7 +202,7 @@ func (c *Config) Embedding() (EmbedSettings, error) {
 	if !explicit {
 		section = "llm"
 	}
-	llm.Model = "" // which generates
+	llm.Model = "" // it is a generating model
 	m.follow(llm)
 	if err := m.complete(section, DefaultEmbedModels); err != nil {
 		return EmbedSettings{}, err
@@ -219,8 +214,8 @@ func (c *Config) Embedding() (EmbedSettings, error) {
 		Batch:         own.Batch, Floor: own.Floor, Ceiling: own.Ceiling, Explicit: explicit}, nil
 }
 
-// complete fills in the provider's own model, and refuses one without a key where it
-// needs one. Offline has neither key nor address.
+// complete fills in the provider's default model, and fails if a required key is missing. Offline has neither key
+// nor address.
 func (m *JobConfig) complete(section string, models map[string]string) error {
 	m.Model = cmp.Or(m.Model, models[m.Provider])
 	switch {
@@ -237,8 +232,8 @@ func (m *JobConfig) complete(section string, models map[string]string) error {
 	return problemError(fmt.Sprintf("%s needs a key: `reverie init` asks for it, or set %s or %s_FILE", m.Provider, key, key))
 }
 
-// sameHost tells whether two addresses of one provider may share a key: the same
-// scheme and host name, any port and path.
+// sameHost reports whether two addresses of one provider may share a key: same scheme and host name, any port and
+// path.
 func sameHost(a, b string) bool {
 	if a == b {
 		return true
@@ -249,11 +244,10 @@ func sameHost(a, b string) bool {
 		u.Scheme == v.Scheme && strings.EqualFold(u.Hostname(), v.Hostname())
 }
 
-// Never is how a variable, which counts as unset when it is empty, says that a job
-// is not started.
+// Never disables a job in an environment variable, where an empty value counts as unset.
 const Never = "never"
 
-// specOf reads when a job is started; the zero spec is never.
+// specOf parses when a job starts; the zero spec is never.
 func specOf(text string) (jobs.Spec, error) {
 	if text == "" || text == Never {
 		return jobs.Spec{}, nil
@@ -261,7 +255,7 @@ func specOf(text string) (jobs.Spec, error) {
 	return jobs.ParseSpec(text)
 }
 
-// LimitsUSD tells whether somebody has said what may be spent in USD.
+// LimitsUSD reports whether a limit in USD is configured.
 func (c *Config) LimitsUSD() bool {
 	b := c.Budget
 	return b.USDPerRun != 0 || b.USDPerDay != 0 && c.origins.Origin("budget.usd_per_day").Layer != LayerDefault
@@ -273,7 +267,7 @@ type JobSchedule struct {
 	Spec jobs.Spec
 }
 
-// Schedules reads [schedule], in its order. The error is a reverie.ErrConfiguration.
+// Schedules parses [schedule], in its order. The error is a reverie.ErrConfiguration.
 func (c *Config) Schedules() ([]JobSchedule, error) {
 	var list []JobSchedule
 	for _, j := range []struct{ job, text string }{

@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// removed are settings that are no more, by their path, and what to do instead.
+// removed are settings that no longer exist, by path, and what to do instead.
 var removed = map[string]string{
 	"evolve.stale_after":         "silence is counted in active nights, by type: set [forget] habit_nights, plan_nights and opinion_nights",
 	"maintain.decay_after":       noDecay,
@@ -13,7 +13,7 @@ var removed = map[string]string{
 
 const noDecay = "strength does not decay any more: set [forget] tentative_nights, or take the line out"
 
-// gone says that a setting was taken out, nil if it was not.
+// gone returns the problem of a removed setting, nil for any other.
 func gone(path string, at Origin) error {
 	if instead, ok := removed[path]; ok {
 		return problemf(at, "the setting %s was taken out: %s", path, instead)
@@ -21,7 +21,7 @@ func gone(path string, at Origin) error {
 	return nil
 }
 
-// goneFrom says the same of a variable of the environment.
+// goneFrom is gone for an environment variable.
 func goneFrom(name string) error {
 	for path := range removed {
 		if name == envPrefix+strings.ToUpper(strings.ReplaceAll(path, ".", "_")) {

@@ -17,7 +17,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// envPrefix leads the name of every environment variable of ours.
+// envPrefix is the prefix of all environment variables of ours.
 const envPrefix = "REVERIE_"
 
 // setting is one leaf of [Config].
@@ -25,12 +25,12 @@ type setting struct {
 	path  string // "llm.evolve.model"
 	key   string // "model"
 	env   string // "REVERIE_LLM_EVOLVE_MODEL"
-	index []int  // of the field, for reflect
+	index []int  // index of the field, for reflect
 	typ   reflect.Type
 	tag   reflect.StructTag
 }
 
-// schema is all settings and sections, in the order of the struct.
+// schema holds all settings and sections, in the order of the struct.
 type schema struct {
 	settings []*setting
 	sections []string
@@ -38,15 +38,14 @@ type schema struct {
 	byEnv    map[string]*setting
 }
 
-// configSchema reads the tags of [Config], once.
+// configSchema parses the tags of [Config], once.
 var configSchema = sync.OnceValue(func() *schema {
 	s := &schema{byPath: map[string]*setting{}, byEnv: map[string]*setting{}}
 	s.walk(reflect.TypeFor[Config](), "", nil)
 	return s
 })
 
-// walk adds the leaves of one struct: its own settings before its sections, as
-// TOML wants them.
+// walk adds the leaves of one struct: its own settings before its sections, as TOML requires.
 func (s *schema) walk(t reflect.Type, section string, index []int) {
 	var sections []reflect.StructField
 	for f := range t.Fields() {
@@ -77,25 +76,25 @@ func (s *schema) add(f reflect.StructField, section string, index []int) {
 	s.byEnv[set.env] = set
 }
 
-// options are the only words that it may be; none where it may be any.
+// options returns the only allowed words; none if any value is allowed.
 func (s *setting) options() []string {
 	return strings.FieldsFunc(s.tag.Get("options"), func(r rune) bool { return r == '|' })
 }
 
-// Options are the words that the setting of a path may be; none where it may be any.
+// Options returns the only allowed words of a setting; none if any value is allowed.
 func Options(path string) []string { return configSchema().byPath[path].options() }
 
-// secret tells whether the value must not be shown whole.
+// secret reports whether the value must not be shown in full.
 func (s *setting) secret() bool { return s.typ == reflect.TypeFor[Secret]() }
 
-// field is the setting's place in cfg.
+// field returns the setting's field in cfg.
 func (s *setting) field(cfg *Config) reflect.Value {
 	return reflect.ValueOf(cfg).Elem().FieldByIndex(s.index)
 }
 
-// kind is how the values of a type are written.
+// kind is the syntax of a type's values.
 type kind struct {
-	expects string // for a person
+	expects string // shown to people
 	toml    []unstable.Kind
 }
 
@@ -113,7 +112,7 @@ var kinds = map[reflect.Type]kind{
 // wrongType says what is expected, and never repeats the value.
 func (s *setting) wrongType() error { return errors.New("must be " + kinds[s.typ].expects) }
 
-// parse reads a value in the environment's spelling; empty is the zero value.
+// parse parses a value in the environment's syntax; empty is the zero value.
 func (s *setting) parse(text string) (reflect.Value, error) {
 	v := reflect.New(s.typ).Elem()
 	if text == "" {
@@ -145,8 +144,7 @@ func (s *setting) parse(text string) (reflect.Value, error) {
 	return v, err
 }
 
-// parseTOML reads a value of a TOML document. An empty string is the zero value of
-// optional numbers, too.
+// parseTOML parses a value of a TOML document. An empty string is also the zero value of optional numbers.
 func (s *setting) parseTOML(n *unstable.Node) (reflect.Value, error) {
 	noNumber := n.Kind == unstable.String && len(n.Data) == 0 && s.typ.Kind() == reflect.Pointer
 	if !noNumber && !slices.Contains(kinds[s.typ].toml, n.Kind) {
@@ -168,14 +166,13 @@ func (s *setting) parseTOML(n *unstable.Node) (reflect.Value, error) {
 	return s.parse(string(n.Data))
 }
 
-// mask stands for what must not be shown.
+// mask replaces what must not be shown.
 const mask = "••••"
 
-// Secret is a text that no printer, logger or encoder shows: it prints as
-// nothing when empty, else as a mask.
+// Secret is a text that no printer, logger or encoder shows: it prints as a mask, or as nothing if empty.
 type Secret string
 
-// Reveal returns the text itself, for the one place that needs it.
+// Reveal returns the text itself, for the only place that needs it.
 func (s Secret) Reveal() string { return string(s) }
 
 // String hides the text.
@@ -195,10 +192,10 @@ func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) 
 // LogValue hides the text from log/slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// Duration is a [time.Duration] that is written as Go writes it: 90s, 1h30m.
+// Duration is a [time.Duration] in Go's syntax: 90s, 1h30m.
 type Duration struct{ time.Duration }
 
-// UnmarshalText reads what [time.ParseDuration] reads; empty is zero.
+// UnmarshalText parses what [time.ParseDuration] parses; empty is zero.
 func (d *Duration) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		d.Duration = 0
@@ -209,11 +206,10 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// MarshalText writes the shortest form that reads back: 504h, not 504h0m0s.
-// Zero is empty.
+// MarshalText writes the shortest form that can be parsed: 504h, not 504h0m0s. Zero is empty.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// String is the shortest form that reads back, empty for zero.
+// String returns the shortest form that can be parsed, empty for zero.
 func (d Duration) String() string {
 	if d.Duration == 0 {
 		return ""
@@ -227,10 +223,10 @@ func (d Duration) String() string {
 	return s
 }
 
-// Layer is a kind of place where settings come from. A higher one wins.
+// Layer is a kind of source of settings. A higher one overrides a lower one.
 type Layer int
 
-// The layers, from the weakest to the strongest.
+// The layers, weakest first.
 const (
 	LayerDefault Layer = iota
 	LayerFile
@@ -238,18 +234,17 @@ const (
 	LayerFlag
 )
 
-// Origin is where one value came from.
+// Origin is the source of one value.
 type Origin struct {
 	Layer Layer
 	Name  string // the file, the environment variable, or the flag with its dashes
 	Line  int    // of the file, counts from 1
 
 	column int
-	from   string // the file that a secret was read from
+	from   string // the file that contained a secret
 }
 
-// String is the origin as people read it: default, reverie.toml:12,
-// REVERIE_LLM_MODEL, or --llm.
+// String returns the origin for people: default, reverie.toml:12, REVERIE_LLM_MODEL, or --llm.
 func (o Origin) String() string {
 	s := o.Name
 	switch {
@@ -264,7 +259,7 @@ func (o Origin) String() string {
 	return s
 }
 
-// position is the origin with its column, for problems of a file.
+// position returns the origin with its column, for problems of a file.
 func (o Origin) position() string {
 	if o.Layer == LayerFile && o.column > 0 {
 		return fmt.Sprintf("%s:%d:%d", o.Name, o.Line, o.column)
@@ -272,13 +267,13 @@ func (o Origin) position() string {
 	return o.String()
 }
 
-// Provenance says where each setting of a [Config] came from.
+// Provenance holds the origin of each setting of a [Config].
 type Provenance struct {
-	File    string // the configuration file that was read, "" without one
+	File    string // the configuration file in use, "" if none
 	origins map[string]Origin
 }
 
-// Origin of the setting at path, such as "llm.model".
+// Origin returns the origin of the setting at path, such as "llm.model".
 func (p *Provenance) Origin(path string) Origin {
 	if p == nil {
 		return Origin{}
@@ -286,8 +281,7 @@ func (p *Provenance) Origin(path string) Origin {
 	return p.origins[path]
 }
 
-// problemError is one thing wrong with the configuration. It is a
-// [reverie.ErrConfiguration].
+// problemError is one problem of the configuration. It is a [reverie.ErrConfiguration].
 type problemError string
 
 func (e problemError) Error() string { return string(e) }
@@ -295,7 +289,7 @@ func (e problemError) Error() string { return string(e) }
 // Is makes errors.Is(err, reverie.ErrConfiguration) true.
 func (e problemError) Is(target error) bool { return target == reverie.ErrConfiguration }
 
-// problem is one thing wrong with a value of the setting; a secret is masked.
+// problem returns a problem of the setting's value; a secret is masked.
 func (s *setting) problem(value string, at Origin, err error) error {
 	if s.secret() {
 		value = mask

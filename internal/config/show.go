@@ -13,7 +13,7 @@ import (
 	"reverie/internal/text"
 )
 
-// text is the setting's value as TOML writes it, with secrets masked.
+// text returns the setting's value in TOML, with secrets masked.
 func (s *setting) text(cfg *Config) string {
 	v := s.field(cfg)
 	if s.secret() || s.address() {
@@ -22,15 +22,14 @@ func (s *setting) text(cfg *Config) string {
 	return tomlText(v)
 }
 
-// address tells whether a value is one that may hold a secret beside what may be shown. An
-// address that is a secret as a whole, such as a webhook's, is none.
+// address reports whether the value is an address of which only a part may be secret. An address that is secret as
+// a whole, such as a webhook's, is not.
 func (s *setting) address() bool {
 	check := s.tag.Get("check")
 	return check == "database" || check == "url" && !s.secret()
 }
 
-// redact masks what of a text must not be shown: all of a key, the password of
-// an address.
+// redact masks the secret part of a text: all of a key, the password of an address.
 func (s *setting) redact(text string) string {
 	switch {
 	case text == "":
@@ -42,7 +41,7 @@ func (s *setting) redact(text string) string {
 	}
 }
 
-// tomlText is a value as TOML writes it. What is not set is empty.
+// tomlText returns a value in TOML, empty if it is not set.
 func tomlText(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case Duration:
@@ -65,7 +64,7 @@ func tomlText(v reflect.Value) string {
 	}
 }
 
-// floatText writes a number so that TOML takes it for a float.
+// floatText formats a number so that TOML reads it as a float.
 func floatText(f float64) string {
 	s := strconv.FormatFloat(f, 'f', -1, 64)
 	if !strings.ContainsAny(s, ".") {
@@ -74,15 +73,16 @@ func floatText(f float64) string {
 	return s
 }
 
-// secretQuery are the names in the query of an address behind which a secret stands.
+// secretQuery matches query parameters of an address whose values are secret.
 var secretQuery = text.NewPattern(`(?i)(?:password|passwd|secret|token|key|auth|sig|signature)=`)
 
-// redactAddress masks the password of a URL, and its query where that holds a secret. The user of
-// a web address may be a key: it is masked, too. What cannot be read as a URL, such as a
-// connection string of key=value pairs, is masked whole.
+// redactAddress masks the password of a URL, and its query if that contains a secret. It also masks the user of a
+// web address, which may be a key. A text that is no URL, such as a connection string of key=value pairs, is masked
+// as a whole.
 func redactAddress(address string) string {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") { // a password with a slash, perhaps
+	// A password may contain a slash.
+	if err != nil || u.Host == "" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
 		return mask
 	}
 	if u.User != nil && strings.HasPrefix(u.Scheme, "http") {
@@ -101,8 +101,8 @@ func redactAddress(address string) string {
 	return before + "?" + query
 }
 
-// Redacted returns a copy whose secrets are masked, for printing and logging.
-// The addresses of databases keep all but their password.
+// Redacted returns a copy with masked secrets, for printing and logging. In addresses of databases only the
+// password is masked.
 func (c *Config) Redacted() *Config {
 	out := *c
 	for _, s := range configSchema().settings {
@@ -116,15 +116,13 @@ func (c *Config) Redacted() *Config {
 // shownSetting is one setting in the JSON of `reverie config`.
 type shownSetting struct {
 	Setting string `json:"setting"`
-	Value   any    `json:"value"` // number, text, list, true or false; a duration is a text, what is not set is null
+	Value   any    `json:"value"` // number, text, list, true or false; a duration is a text, null means not set
 	Origin  string `json:"origin"`
 	Env     string `json:"env"`
 }
 
-// Write writes each setting with its effective value and where it came
-// from: a table for people, or one JSON object
-// {"file": "...", "settings": [{"setting", "value", "origin", "env"}]}. Secrets
-// are masked.
+// Write writes each setting with its effective value and origin. It writes a table for people, or one JSON object
+// {"file": "...", "settings": [{"setting", "value", "origin", "env"}]}. Secrets are masked.
 func Write(w io.Writer, cfg *Config, prov *Provenance, asJSON bool) error {
 	if asJSON {
 		return writeConfigJSON(w, cfg, prov)
@@ -146,7 +144,7 @@ func Write(w io.Writer, cfg *Config, prov *Provenance, asJSON bool) error {
 	return nil
 }
 
-// day says what a day costs at most.
+// day returns the maximum cost of a day as text.
 func (b BudgetConfig) day() string {
 	var most []string
 	if b.USDPerDay > 0 {
@@ -184,10 +182,10 @@ func writeConfigJSON(w io.Writer, cfg *Config, prov *Provenance) error {
 	return nil
 }
 
-// json is the value of a redacted Config for an encoder.
+// json returns the value of a redacted Config for an encoder.
 func (s *setting) json(redacted *Config) any {
 	v := s.field(redacted)
-	if v.Kind() == reflect.String { // a Secret is masked already, and an address would be masked whole
+	if v.Kind() == reflect.String { // a Secret is masked already, and masking an address again would hide all of it
 		return v.String()
 	}
 	return v.Interface()

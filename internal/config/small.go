@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Small is a reverie.toml of the settings that are given, by their paths; those that are
-// empty are left out.
+// Small returns a reverie.toml of the given settings, by path, without empty ones.
 func Small(values map[string]string) (string, error) {
 	var b strings.Builder
 	b.WriteString("# Written by `reverie init`; `reverie config init` prints every setting.\n")
@@ -31,8 +30,8 @@ func Small(values map[string]string) (string, error) {
 	return b.String(), nil
 }
 
-// NewFile is where a new configuration file goes: the one that is named, else reverie.toml
-// in the working directory.
+// NewFile returns the path of a new configuration file: the named one, otherwise reverie.toml in the working
+// directory.
 func (in Input) NewFile() string {
 	named := ""
 	for _, pair := range in.Env {
@@ -43,14 +42,14 @@ func (in Input) NewFile() string {
 	return in.absolute(cmp.Or(in.Path, named, "reverie.toml"))
 }
 
-// Without is the input as if there were no file.
+// Without returns the input without a configuration file.
 func (in Input) Without() Input {
 	in.Path = os.DevNull
 	return in
 }
 
-// Beside is how a file in dir names another file: by its path from there, where it lies
-// below, else by all of it.
+// Beside returns how a file in dir refers to another file: by a relative path if that is below dir, otherwise by
+// the full path.
 func (in Input) Beside(dir, name string) string {
 	whole := in.absolute(name)
 	if rel, err := filepath.Rel(dir, whole); err == nil && filepath.IsLocal(rel) {
@@ -59,6 +58,5 @@ func (in Input) Beside(dir, name string) string {
 	return whole
 }
 
-// Short is a file's name as people read it: relative where it lies below the working
-// directory.
+// Short returns a file's name for people: relative if it is below the working directory.
 func (in Input) Short(name string) string { return in.Beside(cmp.Or(in.WorkDir, "."), name) }

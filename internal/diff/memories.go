@@ -38,7 +38,7 @@ func Memories(b reverie.Between) reverie.MemoryDiff {
 	return d
 }
 
-// lineages are versions by their lineage, in the order in which they come.
+// lineages groups versions by lineage, in the given order.
 func lineages(versions []reverie.Memory) [][]reverie.Memory {
 	var list [][]reverie.Memory
 	for _, m := range versions {
@@ -51,7 +51,7 @@ func lineages(versions []reverie.Memory) [][]reverie.Memory {
 	return list
 }
 
-// activeAt is the version that was active at an instant, nil where none was.
+// activeAt returns the version that was active at an instant, nil if none was.
 func activeAt(versions []reverie.Memory, at time.Time) *reverie.Memory {
 	for i, m := range slices.Backward(versions) {
 		if !m.UpdatedAt.After(at) && (m.Status == reverie.StatusActive || m.EndedAt != nil && m.EndedAt.After(at)) {
@@ -61,7 +61,7 @@ func activeAt(versions []reverie.Memory, at time.Time) *reverie.Memory {
 	return nil
 }
 
-// lastActive is the newest version that ever was active, nil where none was.
+// lastActive returns the newest version that was ever active, nil if none was.
 func lastActive(versions []reverie.Memory) *reverie.Memory {
 	for i, m := range slices.Backward(versions) {
 		if m.Status == reverie.StatusActive || m.EndedAt != nil && m.EndedAt.After(m.UpdatedAt) {
@@ -82,7 +82,7 @@ func same(a, b reverie.Memory) bool {
 	return a.Statement == b.Statement && slices.Equal(a.Tags, b.Tags)
 }
 
-// steps are what became of a lineage in between, oldest first.
+// steps returns the changes of a lineage between the two instants, oldest first.
 func steps(b reverie.Between, versions []reverie.Memory) []reverie.DiffStep {
 	within := func(at time.Time) bool { return at.After(b.From) && !at.After(b.To) }
 	list := []reverie.DiffStep{}
@@ -99,7 +99,7 @@ func steps(b reverie.Between, versions []reverie.Memory) []reverie.DiffStep {
 		switch {
 		case known:
 		case i+1 < len(versions) && reverie.OneChange(*m.EndedAt, versions[i+1].UpdatedAt):
-			continue // the next version took its place
+			continue // the next version replaced it
 		default:
 			step = reverie.DiffStep{Action: reverie.ActionHold}
 		}
@@ -109,7 +109,7 @@ func steps(b reverie.Between, versions []reverie.Memory) []reverie.DiffStep {
 	return list
 }
 
-// Blame says who wrote a memory, by what stands behind it.
+// Blame says which version of a memory wrote each of its words, given the memory's history.
 func Blame(why reverie.Why) reverie.Blame {
 	b := reverie.Blame{Memory: why.Memory, Words: []reverie.BlameWords{}, Versions: make([]reverie.BlameVersion, len(why.Versions))}
 	texts := make([]string, len(why.Versions))

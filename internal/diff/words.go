@@ -1,5 +1,4 @@
-// Package diff tells two texts apart word by word, for whoever shows the difference. A
-// Chinese character counts as a word.
+// Package diff compares two texts word by word. A Chinese character counts as a word.
 package diff
 
 import (
@@ -9,25 +8,24 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// Kind says in which of the texts a piece stands.
+// Kind says which of the texts contain a piece.
 type Kind int
 
 // The kinds of pieces.
 const (
 	Same Kind = iota // in both
-	Gone             // in the one before
-	New              // in the one after
+	Gone             // only in the old one
+	New              // only in the new one
 )
 
-// Piece is words that follow one another in a text.
+// Piece is a run of consecutive words with the same Kind.
 type Piece struct {
 	Kind Kind
 	Text string
 }
 
-// Words is how a text became another one. Texts that share little are given one after
-// the other. All but the new pieces are the text before, all but those gone the text
-// after.
+// Words returns the difference of two texts as pieces. Texts with little in common become one piece each. The old
+// text is all pieces except the new ones; the new text is all pieces except the removed ones.
 func Words(before, after string) []Piece {
 	known := vocabulary{index: map[string]rune{}}
 	dmp := diffmatchpatch.New()
@@ -45,7 +43,7 @@ func Words(before, after string) []Piece {
 	return pieces
 }
 
-// vocabulary gives each word a character, so that texts can be compared as such.
+// vocabulary maps each word to a character, so that the texts can be compared character by character.
 type vocabulary struct {
 	words []string
 	index map[string]rune
@@ -60,7 +58,7 @@ func (v *vocabulary) encode(text string) []rune {
 		code, known := v.index[word]
 		if !known {
 			code = rune(len(v.words) + 1)
-			if code >= 0xD800 { // runes of surrogates are no text; statements have far fewer words
+			if code >= 0xD800 { // skips the surrogates, which are not valid runes; statements have far fewer words
 				code += 0x800
 			}
 			v.index[word] = code
@@ -82,7 +80,7 @@ func (v *vocabulary) decode(codes string) string {
 	return b.String()
 }
 
-// Marked is how a text became another one in plain characters: [-gone-]{+new+}.
+// Marked shows the difference of two texts in plain characters: [-old-]{+new+}.
 func Marked(before, after string) string {
 	var b strings.Builder
 	for _, p := range Words(before, after) {
@@ -98,15 +96,14 @@ func Marked(before, after string) string {
 	return b.String()
 }
 
-// Origin is a piece of a text, and which of the texts before brought it.
+// Origin is a piece of a text, and the earlier text that it first appeared in.
 type Origin struct {
 	Text string
 	From int // index of that text
 }
 
-// Origins says of the last of texts that follow one another, each the successor of the
-// one before, which text brought its words. A text that says what an earlier one said
-// has its words from where that one had them.
+// Origins says which of several successive texts brought each word of the last one. If a text repeats an earlier
+// one, its words have the origins that they had there.
 func Origins(texts []string) []Origin {
 	known := make(map[string][]Origin, len(texts))
 	var now []Origin
@@ -125,7 +122,7 @@ func Origins(texts []string) []Origin {
 	return now
 }
 
-// succeed carries origins over to the next text.
+// succeed returns the origins for the next text.
 func succeed(before []Origin, pieces []Piece, from int) []Origin {
 	var after []Origin
 	add := func(text string, from int) {
@@ -137,7 +134,7 @@ func succeed(before []Origin, pieces []Piece, from int) []Origin {
 			after = append(after, Origin{text, from})
 		}
 	}
-	i, at := 0, 0 // where in the text before: the piece, and the byte of it
+	i, at := 0, 0 // position in the previous text: index of the piece, and byte in it
 	for _, p := range pieces {
 		if p.Kind == New {
 			add(p.Text, from)

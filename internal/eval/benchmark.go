@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 
 	"reverie/internal/eval/dataset"
@@ -36,7 +37,7 @@ func (b *Benchmark) Play(ctx context.Context, c dataset.Conversation) error {
 	out := json.NewEncoder(b.Out)
 	out.SetEscapeHTML(false)
 	for i, q := range c.Questions {
-		line, err := b.line(ctx, c, q, played.Questions[i].Looked)
+		line, err := b.line(ctx, c, q, played.Questions[i])
 		if err != nil {
 			return err
 		}
@@ -44,6 +45,7 @@ func (b *Benchmark) Play(ctx context.Context, c dataset.Conversation) error {
 			return err
 		}
 		b.Report.Add(line)
+		addNumbers(reflect.ValueOf(&b.Report.Stages).Elem(), reflect.ValueOf(played.Questions[i].Recall.Stages))
 	}
 	r := &b.Report
 	costs, err := b.costs(ctx, s.Name)
@@ -58,7 +60,7 @@ func (b *Benchmark) Play(ctx context.Context, c dataset.Conversation) error {
 	r.Conversations++
 	r.Messages += len(s.Messages)
 	r.Nights += len(played.Nights)
-	r.Unusable += played.Unusable
+	r.Unusable, r.Refused, r.Held = r.Unusable+played.Unusable, r.Refused+played.Refused, r.Held+played.Held
 	r.Memories += len(played.Nights[len(played.Nights)-1].Active)
 	r.Spend, r.Embedding = r.Spend.Plus(played.Spend), r.Embedding.Plus(played.Embedding)
 	r.Seconds += played.Took.Seconds()
@@ -71,8 +73,8 @@ func (b *Benchmark) line(ctx context.Context, c dataset.Conversation, q dataset.
 	for _, h := range got.Hits {
 		statements = append(statements, h.Statement)
 	}
-	line.Search = q.Give(statements, got.HitTokens, got.BySearch, 0, got.BM25AsSearch)
-	line.Context = q.Give([]string{got.Reply.Text}, got.Reply.Tokens, got.ByContext, len(got.Reply.Quotes), got.BM25AsContext)
+	line.Search = q.Give(statements, got.HitTokens, got.BySearch, got.BM25AsSearch)
+	line.Context = q.Give([]string{got.Reply.Text}, got.Reply.Tokens, got.ByContext, got.BM25AsContext)
 	if b.Ask == nil {
 		return line, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reverie/evolve"
+	"reverie/internal/eval/dataset"
 	"reverie/internal/pipeline"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
@@ -71,7 +72,7 @@ type Played struct {
 	Held      int                        // lines that wait for a person
 	Asked     map[string]reverie.Action  // lineage -> what a held line would have done to it; a delete goes first
 	Unusable  int                        // nights whose answer was of no use
-	Questions []Answered
+	Questions []Looked
 	Spend     reverie.Spend // on the model
 	Embedding reverie.Spend // on vectors
 	Took      time.Duration
@@ -83,18 +84,10 @@ type Night struct {
 	Active []reverie.Memory
 }
 
-// Answered says at which place, from 1 on, an answer was found; 0: it was not.
-type Answered struct {
-	Search, Context, BM25 int // among the first k
-	// Anywhere in the context, and in as many messages by BM25 as have room in its tokens.
-	WholeContext, AsManyTokens int
-	Known                      bool // a memory is an answer, found or not
-	Looked
-}
-
 // Looked is what a question was given: the memories of a search, and a context. Beside each stand
 // the ids of the messages behind it, and what BM25 gives in as many tokens, best first.
 type Looked struct {
+	Recall        Recall // of this question
 	Hits          []reverie.Hit
 	Reply         reverie.ContextReply
 	HitTokens     int
@@ -109,7 +102,7 @@ type Looked struct {
 func (p *Player) Play(ctx context.Context, s *Scenario) (played Played, err error) {
 	began := p.Watch()
 	defer func() { played.Took = p.Watch().Sub(began) }()
-	t := &turn{Player: p, s: s, played: &played}
+	t := &turn{Player: p, s: s, played: &played, cited: map[string][]string{}}
 	played.Lineages, played.Cited, played.Asked = map[string]string{}, map[string]map[string]bool{}, map[string]reverie.Action{}
 	p.Clock.at = s.Nights[0].Since
 	if err := t.setUp(ctx); err != nil {
@@ -211,9 +204,6 @@ func (t *turn) record(res evolve.Result) {
 	t.played.Refused += res.Stats.Refused
 	t.played.Refusals = append(t.played.Refusals, res.Refusals...)
 	t.played.Held += res.Stats.Held
-	if t.cited == nil {
-		t.cited = map[string][]string{}
-	}
 	for _, c := range res.Changes {
 		if c.Action != reverie.ActionDelete {
 			t.cited[c.MemoryID] = append(t.cited[c.MemoryID], messageIDs(c.Evidence)...)
@@ -295,7 +285,7 @@ func (p *Player) costs(ctx context.Context, groupID string) (reverie.CostsReply,
 }
 
 // ask puts the scenario's questions to the search, to the context for a bot, and to BM25
-// over the messages, and says at which place the first answer stands.
+// over the messages, and says what has an answer.
 func (t *turn) ask(ctx context.Context) error {
 	words := newBM25(t.s.Messages)
 	for _, q := range t.s.Questions {
@@ -309,25 +299,28 @@ func (t *turn) ask(ctx context.Context) error {
 }
 
 // look puts one question.
-func (t *turn) look(ctx context.Context, q Question, words *bm25) (a Answered, err error) {
+func (t *turn) look(ctx context.Context, q Question, words *bm25) (a Looked, err error) {
 	hits, err := t.Searcher.Search(ctx, recall.Query{GroupID: t.s.Name, Text: q.Text, Limit: t.K})
 	if err != nil {
 		return a, err
 	}
-	a.Hits = hits.Hits
-	for i, h := range hits.Hits {
-		if a.Search == 0 && t.answers(q, h.LineageID, h.Statement) {
-			a.Search = i + 1
+	a.Hits, a.Recall.Questions = hits.Hits, 1
+	for _, h := range hits.Hits {
+		if t.answers(q, h.LineageID, h.Statement) {
+			a.Recall.Search = 1
 		}
 		a.HitTokens += text.EstimateTokens(h.Statement + "\n")
 		a.BySearch = t.behind(a.BySearch, h.LineageID)
 	}
 	active := t.played.Nights[len(t.played.Nights)-1].Active
-	a.Known = a.Search > 0 || slices.ContainsFunc(active, func(m reverie.Memory) bool { return t.answers(q, m.LineageID, m.Statement) })
-	reply, err := t.Recaller.Context(ctx, recall.ContextRequest{GroupID: t.s.Name, Query: q.Text})
+	if a.Recall.Search > 0 || slices.ContainsFunc(active, func(m reverie.Memory) bool { return t.answers(q, m.LineageID, m.Statement) }) {
+		a.Recall.Known = 1
+	}
+	recalled, err := t.Recaller.Explain(ctx, recall.ContextRequest{GroupID: t.s.Name, Query: q.Text})
 	if err != nil {
 		return a, err
 	}
+	reply := recalled.ContextReply
 	a.Reply = reply
 	for _, m := range reply.Memories {
 		a.ByContext = t.behind(a.ByContext, m.LineageID)
@@ -335,14 +328,41 @@ func (t *turn) look(ctx context.Context, q Question, words *bm25) (a Answered, e
 	for _, m := range reply.Quotes {
 		a.ByContext = append(a.ByContext, m.MessageID)
 	}
-	a.WholeContext = t.answeredBy(q, reply)
-	a.Context = within(a.WholeContext, t.K)
+	a.Recall.Stages = t.stages(q.Evidence, active, recalled, a.ByContext)
+	place := t.answeredBy(q, reply)
+	a.Recall.WholeContext, a.Recall.Context = within(place, place), within(place, t.K)
 	found := words.search(q.Text, len(t.s.Messages))
 	a.BM25AsSearch, a.BM25AsContext = found[:t.haveRoom(found, a.HitTokens)], found[:t.haveRoom(found, reply.Tokens)]
-	a.AsManyTokens = 1 + slices.IndexFunc(found, func(id string) bool { return slices.Contains(q.Evidence, id) })
-	a.BM25 = within(a.AsManyTokens, t.K)
-	a.AsManyTokens = within(a.AsManyTokens, len(a.BM25AsContext))
+	place = 1 + slices.IndexFunc(found, func(id string) bool { return slices.Contains(q.Evidence, id) })
+	a.Recall.BM25, a.Recall.AsManyTokens = within(place, t.K), within(place, len(a.BM25AsContext))
 	return a, nil
+}
+
+// stages tells how far each message of the evidence has come.
+func (t *turn) stages(evidence []string, active []reverie.Memory, r reverie.Recalled, given []string) (s dataset.Stages) {
+	reached := map[string]int{} // by lineage
+	for _, m := range active {
+		reached[m.LineageID] = 1
+	}
+	for _, m := range r.Candidates {
+		reached[m.LineageID] = cmp.Or(map[string]int{recall.FateBelow: 1, recall.FateOffered: 3}[m.Fate], 2)
+	}
+	s.Questions = min(len(evidence), 1)
+	sums := []*float64{&s.Remembered, &s.Active, &s.Ranked, &s.Offered, &s.Given}
+	for _, id := range evidence {
+		last := -1
+		for lineage, cites := range t.played.Cited {
+			if cites[id] {
+				last = max(last, reached[lineage])
+			}
+		}
+		for i, sum := range sums {
+			if i <= last || sum == &s.Given && slices.Contains(given, id) {
+				*sum += 1 / float64(len(evidence))
+			}
+		}
+	}
+	return s
 }
 
 // behind adds the messages that a memory rests on, in the order of their ids.
@@ -350,12 +370,12 @@ func (t *turn) behind(ids []string, lineage string) []string {
 	return append(ids, slices.Sorted(maps.Keys(t.played.Cited[lineage]))...)
 }
 
-// within is a place among the first n, 0 where it is none of them.
+// within is 1 where a place, 0 for none, is among the first n.
 func within(place, n int) int {
 	if place > n {
 		return 0
 	}
-	return place
+	return min(place, 1)
 }
 
 // answeredBy is the place of the first answer in a context: its memories, then its quotes.
@@ -411,13 +431,8 @@ func (t *turn) remember(ctx context.Context, hold pipeline.LeaseHolder) error {
 		plan.Steps = append(plan.Steps, step)
 	}
 	run := &pipeline.RunRecorder{Ledger: t.Store, Hold: hold, Now: t.Clock.Now, Log: t.Log, Row: reverie.Run{GroupID: t.s.Name}}
-	first := plan.Steps[0].LastSupportedAt
-	for _, s := range plan.Steps {
-		if s.LastSupportedAt.Before(first) {
-			first = s.LastSupportedAt
-		}
-	}
-	err = run.Start(ctx, reverie.Run{Job: reverie.JobEvolve, WindowSince: first, WindowUntil: t.Clock.Now()})
+	first := slices.MinFunc(plan.Steps, func(a, b reverie.Step) int { return a.LastSupportedAt.Compare(b.LastSupportedAt) })
+	err = run.Start(ctx, reverie.Run{Job: reverie.JobEvolve, WindowSince: first.LastSupportedAt, WindowUntil: t.Clock.Now()})
 	if err == nil {
 		err = run.Save(ctx, reverie.Chunk{No: 1, Status: reverie.ChunkAnswered})
 	}

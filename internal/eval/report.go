@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"reverie/internal/eval/dataset"
 	"reverie/internal/reverie"
 )
 
@@ -83,8 +84,9 @@ type Recall struct {
 	BM25      int `json:"bm25"`
 	Known     int `json:"known"` // that a memory answers, found or not
 	// Of which an answer is anywhere in the context, and in what BM25 finds in as many tokens.
-	WholeContext int `json:"whole_context"`
-	AsManyTokens int `json:"bm25_as_many_tokens"`
+	WholeContext int            `json:"whole_context"`
+	AsManyTokens int            `json:"bm25_as_many_tokens"`
+	Stages       dataset.Stages `json:"stages"` // of the questions whose evidence is named
 }
 
 // Add adds the figures of others: all of them are numbers.

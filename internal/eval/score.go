@@ -3,6 +3,7 @@ package eval
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -219,19 +220,7 @@ func (j *judge) count() {
 		r.RefusedBy[f.Rule]++
 	}
 	for _, a := range p.Questions {
-		r.Recall.Questions++
-		if a.Known {
-			r.Recall.Known++
-		}
-		for _, place := range []struct {
-			at  int
-			sum *int
-		}{{a.Search, &r.Recall.Search}, {a.Context, &r.Recall.Context}, {a.BM25, &r.Recall.BM25},
-			{a.WholeContext, &r.Recall.WholeContext}, {a.AsManyTokens, &r.Recall.AsManyTokens}} {
-			if place.at > 0 {
-				*place.sum++
-			}
-		}
+		addNumbers(reflect.ValueOf(&r.Recall).Elem(), reflect.ValueOf(a.Recall))
 	}
 	r.Nights = len(p.Nights)
 	r.Spend, r.Embedding, r.Seconds = p.Spend, p.Embedding, p.Took.Seconds()

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"reverie/internal/eval/dataset"
+	"reverie/internal/recall"
 	"reverie/internal/reverie"
 )
 
@@ -37,7 +39,7 @@ func paper(t *testing.T) (*Scenario, Played) {
 			{"2026-03-03", []reverie.Memory{memory("L1", "Anna lives in Berlin."), memory("L3", "No calls after ten."), memory("L4", "Ben drinks tea."), memory("L5", "Mia has a cat.")}}},
 		Refused: 3, Refusals: []reverie.Refusal{{Rule: "evidence"}, {Rule: "form"}, {Rule: "evidence"}},
 		Cited:     map[string]map[string]bool{"L1": {"a": true, "b": true}, "L5": {"b": true}},
-		Questions: []Answered{{Search: 1, Context: 2, BM25: 1}, {BM25: 3}}}
+		Questions: []Looked{{Recall: Recall{Questions: 1, Search: 1, Context: 1, BM25: 1}}, {Recall: Recall{Questions: 1, BM25: 1}}}}
 	return s, p
 }
 
@@ -219,5 +221,22 @@ func TestWilson(t *testing.T) {
 		if got := fmt.Sprintf("%.1f %.1f %.1f", s.Percent, s.Low, s.High); got != c.want {
 			t.Errorf("%d of %d: %s, want %s", c.right, c.n, got, c.want)
 		}
+	}
+}
+
+// TestStages: evidence is lost where the last memory that cites it is, and found where it is quoted.
+func TestStages(t *testing.T) {
+	turn := &turn{played: &Played{Cited: map[string]map[string]bool{"forgotten": {"1": true, "2": true}, "far": {"2": true},
+		"no room": {"3": true}, "given": {"4": true}}}}
+	memory := func(lineage string) reverie.Memory { return reverie.Memory{LineageID: lineage} }
+	candidate := func(lineage, fate string) reverie.RecallCandidate {
+		return reverie.RecallCandidate{ContextMemory: reverie.ContextMemory{LineageID: lineage}, Fate: fate}
+	}
+	got := turn.stages([]string{"1", "2", "3", "4", "5", "6", "7", "8"}, []reverie.Memory{memory("far"), memory("no room"), memory("given")},
+		reverie.Recalled{Candidates: []reverie.RecallCandidate{candidate("given", recall.FateOffered),
+			candidate("no room", recall.FateBeyondTokens), candidate("far", recall.FateBelow)}}, []string{"4", "5"})
+	want := dataset.Stages{Questions: 1, Remembered: 4. / 8, Active: 3. / 8, Ranked: 2. / 8, Offered: 1. / 8, Given: 2. / 8}
+	if got != want || got.Percent(got.Active) != "37.5%" || (turn.stages(nil, nil, reverie.Recalled{}, nil) != dataset.Stages{}) {
+		t.Errorf("%+v", got)
 	}
 }

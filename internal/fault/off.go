@@ -8,14 +8,14 @@ import (
 	"github.com/jonboulle/clockwork"
 )
 
-// Reach says that a step is at a moment. In this build that is nothing.
+// Reach records that a step has reached a moment. In this build it does nothing.
 func Reach(what, moment string) {}
 
-// Off tells whether a guard was taken away. In this build none can be.
+// Off reports whether a guard is disabled. In this build none is.
 func Off(guard string) bool { return false }
 
-// Clock is a process's clock. In this build it is the one that is given.
+// Clock returns the process's clock. In this build it is now.
 func Clock(now func() time.Time) func() time.Time { return now }
 
-// Timers is a clock whose timers go by the one that is given. In this build they go by themselves.
+// Timers returns a clock whose timers follow now. In this build it is the real clock.
 func Timers(now func() time.Time) clockwork.Clock { return clockwork.NewRealClock() }

@@ -16,15 +16,15 @@ import (
 	"github.com/jonboulle/clockwork"
 )
 
-// plan is what the environment asks for.
+// plan is what the environment requests.
 type plan struct {
 	mu     sync.Mutex
 	trace  *os.File
 	signal syscall.Signal // 0: none
 	step   string
-	left   int // how often the step is still reached without harm
+	left   int // how often the step may still be reached before the signal
 	off    []string
-	clock  string // a file: how far ahead the clock is
+	clock  string // a file with the offset of the clock
 }
 
 var theirs = sync.OnceValue(func() *plan {
@@ -69,7 +69,7 @@ func read(getenv func(string) string) (*plan, error) {
 	return p, nil
 }
 
-// Reach says that a step is at a moment, and does what was asked for there.
+// Reach records that a step has reached a moment, and sends the signal if it was requested there.
 func Reach(what, moment string) { theirs().reach(name(what, moment)) }
 
 func (p *plan) reach(step string) {
@@ -77,7 +77,7 @@ func (p *plan) reach(step string) {
 	defer p.mu.Unlock()
 	if p.trace != nil {
 		if _, err := fmt.Fprintln(p.trace, step); err != nil {
-			panic(err) // a trace with holes would prove what it does not show
+			panic(err) // an incomplete trace would prove nothing
 		}
 	}
 	if p.signal == 0 || step != p.step {
@@ -90,13 +90,13 @@ func (p *plan) reach(step string) {
 	}
 }
 
-// Off tells whether a guard was taken away.
+// Off reports whether a guard is disabled.
 func Off(guard string) bool { return slices.Contains(theirs().off, guard) }
 
-// ids are the parts of a description that differ between two doings of the same.
+// ids matches the parts of a description that differ between two runs of the same step.
 var ids = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*("(\\.|[^"\\])*"|\S*\d\S*)`) })
 
-// Clock is a process's clock, put forward or back as the environment says.
+// Clock returns the process's clock, moved as the environment says.
 func Clock(now func() time.Time) func() time.Time {
 	path := theirs().clock
 	if path == "" {
@@ -105,7 +105,7 @@ func Clock(now func() time.Time) func() time.Time {
 	return func() time.Time {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			panic(err) // a clock that is right would prove what it does not show
+			panic(err) // an unmoved clock would prove nothing
 		}
 		ahead, err := time.ParseDuration(string(text))
 		if err != nil {
@@ -115,7 +115,7 @@ func Clock(now func() time.Time) func() time.Time {
 	}
 }
 
-// Timers is a clock whose timers go by the one that is given, where [Clock] is put forward.
+// Timers returns a clock whose timers follow now if [Clock] is moved; otherwise the real clock.
 func Timers(now func() time.Time) clockwork.Clock {
 	if theirs().clock == "" {
 		return clockwork.NewRealClock()
@@ -129,7 +129,7 @@ func Timers(now func() time.Time) clockwork.Clock {
 	return c
 }
 
-// name is what is done, without ids, and the moment.
+// name returns the name of a step: the description without ids, and the moment.
 func name(what, moment string) string {
 	return strings.TrimSpace(ids().ReplaceAllString(what, "")) + ": " + moment
 }

@@ -17,12 +17,12 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Store takes messages, idempotent on their id.
+// Store stores messages, idempotently by id.
 type Store interface {
 	ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error)
 }
 
-// Changer is a [Store] that takes what becomes of messages later, too.
+// Changer is a [Store] that also accepts later changes of messages.
 type Changer interface {
 	ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error)
 }
@@ -30,27 +30,26 @@ type Changer interface {
 // Options of an import.
 type Options struct {
 	Filters
-	// Group returns the group that a chat goes into; it is asked once for each chat.
+	// Group returns the group of a chat; it is called once for each chat.
 	Group  func(ctx context.Context, format string, chat Chat) (groupID string, err error)
 	Strict bool       // stop at the first bad record
-	OnBad  func(*Bad) // told of each bad record; may be nil
-	OnRead func()     // told now and then that something was read; may be nil
-	// Pause is how long a message is held at most while its source has no more to read;
-	// 0 is until there are enough of them.
+	OnBad  func(*Bad) // called for each bad record; may be nil
+	OnRead func()     // called from time to time while reading; may be nil
+	// Pause is how long a message may be held while its source has no more data; 0 waits for a full batch.
 	Pause time.Duration
-	Now   func() time.Time // nil is time.Now
+	Now   func() time.Time // nil: time.Now
 }
 
-// Counts are those of records that were read.
+// Counts are counts of records.
 type Counts struct {
 	Records  int                    `json:"records"`
 	New      int                    `json:"new"`
-	Known    int                    `json:"known"`             // the id was stored before; left as it was
-	Changed  int                    `json:"changed,omitempty"` // of these: the text is another one now
-	SameID   int                    `json:"same_id,omitempty"` // had the id of another message, and got one of their own
-	Erased   int                    `json:"erased,omitempty"`  // had been erased, and did not come in again
-	Long     int                    `json:"long,omitempty"`    // of which models will read the beginning
-	Filtered map[reverie.Filter]int `json:"filtered"`          // of the new and the known ones
+	Known    int                    `json:"known"`             // the id was already stored; left unchanged
+	Changed  int                    `json:"changed,omitempty"` // of these: the text differs
+	SameID   int                    `json:"same_id,omitempty"` // had the id of another message, and got their own
+	Erased   int                    `json:"erased,omitempty"`  // were erased before, and are not stored again
+	Long     int                    `json:"long,omitempty"`    // models will read only their beginning
+	Filtered map[reverie.Filter]int `json:"filtered"`          // of the new and known ones
 	reverie.ChangeResult
 }
 
@@ -64,7 +63,7 @@ func (c *Counts) add(m reverie.Message) {
 	}
 }
 
-// Add adds those of other records.
+// Add adds other counts.
 func (c *Counts) Add(o Counts) {
 	c.Records, c.New, c.Known, c.Erased = c.Records+o.Records, c.New+o.New, c.Known+o.Known, c.Erased+o.Erased
 	c.Changed, c.SameID, c.Long = c.Changed+o.Changed, c.SameID+o.SameID, c.Long+o.Long
@@ -74,34 +73,32 @@ func (c *Counts) Add(o Counts) {
 	}
 }
 
-// ChatResult is what came of a chat.
+// ChatResult is the result for one chat.
 type ChatResult struct {
 	GroupID string `json:"group_id"`
 	Chat    string `json:"chat_id,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Counts
-	First time.Time `json:"first,omitzero"` // when its earliest message was sent, and its latest
+	First time.Time `json:"first,omitzero"` // time of the earliest and the latest message
 	Last  time.Time `json:"last,omitzero"`
 }
 
-// Result is what came of an import: Records are those that were stored or known, and the
-// bad ones.
+// Result is the result of an import: Records are those stored or known, and the bad ones.
 type Result struct {
 	Counts
 	Bad    int            `json:"bad"`
 	BadBy  map[string]int `json:"bad_by_reason"`
-	Groups []*ChatResult  `json:"groups"` // a chat each, in order of appearance
+	Groups []*ChatResult  `json:"groups"` // one for each chat, in order of appearance
 }
 
 const (
 	batchSize  = 1000
-	batchBytes = 8 << 20   // of text, from which everything is stored however few messages there are
+	batchBytes = 8 << 20   // bytes of text from which a batch is stored, even with few messages
 	batchHeld  = 10_000    // messages of all chats, likewise
-	badReasons = 100       // different ones that are counted; what is beyond is "other"
-	otherBad   = "another" // the reason of those
+	badReasons = 100       // number of different reasons that are counted; further ones count as "another"
+	otherBad   = "another" // the reason for those
 
-	// maxAhead is how far a clock may be ahead of ours. A message from later than that would
-	// wait for its day, and nobody would know.
+	// MaxAhead is how far in the future a message may be. A later message would silently wait for its day.
 	maxAhead = 24 * time.Hour
 )
 
@@ -110,7 +107,7 @@ var (
 	errEditedAhead = fmt.Errorf("edited_at is more than a day ahead of this clock: %w", reverie.ErrInvalid)
 )
 
-// CheckEdited refuses the time of an edit that is far ahead of now: no later one would count.
+// CheckEdited refuses an edit far in the future: no later edit would count.
 func CheckEdited(at, now time.Time) error {
 	if at.After(now.Add(maxAhead)) {
 		return errEditedAhead
@@ -118,31 +115,30 @@ func CheckEdited(at, now time.Time) error {
 	return nil
 }
 
-// Importer filters records, gives each chat its group, and stores their messages in
-// batches. It holds a bounded number of them. It is for one caller at a time; the last
-// call is Flush.
+// Importer filters records, assigns each chat its group, and stores messages in batches. It holds a bounded number
+// of them. It is for one goroutine; the last call must be Flush.
 type Importer struct {
-	store Store // nil: count only
+	store Store // nil: only count
 	opts  Options
 	chats map[chatKey]*batch
 	list  []*batch
-	held  int // messages of all batches
-	bytes int // of their texts
+	held  int // messages in all batches
+	bytes int // bytes of their texts
 	seen  seen
 	total Result
 }
 
 type chatKey struct{ format, id string }
 
-// batch is what of a chat is not stored yet.
+// batch is the part of a chat that is not stored yet.
 type batch struct {
 	ChatResult
 	messages []reverie.Message
 	changes  []reverie.MessageChange
 }
 
-// NewImporter returns an importer into a store. Without one, messages are counted as
-// records, and neither as new nor as known.
+// NewImporter returns an importer into a store. Without a store it counts records, and cannot tell new from known
+// ones.
 func NewImporter(store Store, opts Options) *Importer {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -151,8 +147,7 @@ func NewImporter(store Store, opts Options) *Importer {
 		total: Result{Counts: Counts{Filtered: map[reverie.Filter]int{}}, BadBy: map[string]int{}}}
 }
 
-// Read imports a source. What was read before an error is stored. With Strict a bad
-// record is such an error, which is a [*Bad].
+// Read imports a source. Records before an error are stored. With Strict, a bad record is such an error, a [*Bad].
 func (im *Importer) Read(ctx context.Context, src Source, f Format, opts ReadOptions) error {
 	if im.opts.Pause > 0 && src.Reader != nil && im.store != nil {
 		src.Reader = &patient{ctx: ctx, from: src.Reader, im: im}
@@ -178,8 +173,7 @@ func (im *Importer) Read(ctx context.Context, src Source, f Format, opts ReadOpt
 	return im.Flush(ctx)
 }
 
-// Take adds a record of a format. One that cannot be stored is a [*Bad], and is for
-// [Importer.Skip].
+// Take adds a record of a format. A record that cannot be stored is a [*Bad], to be passed to [Importer.Skip].
 func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 	if r.Change != nil {
 		if err := im.takeChange(ctx, format, r); err != nil || r.Message.ID == "" {
@@ -238,7 +232,7 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 	return im.hold(ctx, b, len(m.Text))
 }
 
-// takeChange takes what became of a message.
+// takeChange adds a change of a message.
 func (im *Importer) takeChange(ctx context.Context, format string, r Record) error {
 	c, bytes := *r.Change, 0
 	if c.Text != nil {
@@ -262,7 +256,7 @@ func (im *Importer) takeChange(ctx context.Context, format string, r Record) err
 	return im.hold(ctx, b, bytes)
 }
 
-// hold stores what is held where it is much, with one more of so many bytes.
+// hold stores what is held, if it would be too much with one more message of that many bytes.
 func (im *Importer) hold(ctx context.Context, b *batch, bytes int) error {
 	im.held++
 	im.bytes += bytes
@@ -275,7 +269,8 @@ func (im *Importer) hold(ctx context.Context, b *batch, bytes int) error {
 	return nil
 }
 
-// edit puts the newer text of a message, or that it was deleted, in the place of the older one, as long as that is not stored: then it stays.
+// edit replaces the held version of a message by its newer text or its deletion. Once the message is stored, a
+// change is stored separately.
 func (im *Importer) edit(b *batch, m reverie.Message) bool {
 	for i := range b.messages {
 		if held := &b.messages[i]; held.ID == m.ID {
@@ -289,7 +284,7 @@ func (im *Importer) edit(b *batch, m reverie.Message) bool {
 	return false
 }
 
-// batch is that of a chat, which is given its group the first time.
+// batch returns the batch of a chat, and assigns its group the first time.
 func (im *Importer) batch(ctx context.Context, format string, chat Chat) (*batch, error) {
 	key := chatKey{format, chat.ID}
 	if b := im.chats[key]; b != nil {
@@ -308,7 +303,7 @@ func (im *Importer) batch(ctx context.Context, format string, chat Chat) (*batch
 	return b, nil
 }
 
-// Skip counts a bad record; with Strict it is an error.
+// Skip counts a bad record; with Strict it returns an error.
 func (im *Importer) Skip(bad *Bad) error {
 	im.total.Records++
 	im.total.Bad++
@@ -326,7 +321,7 @@ func (im *Importer) Skip(bad *Bad) error {
 	return nil
 }
 
-// Flush stores what is held.
+// Flush stores everything that is held.
 func (im *Importer) Flush(ctx context.Context) error {
 	for _, b := range im.list {
 		if err := im.flush(ctx, b); err != nil {
@@ -348,11 +343,11 @@ func (im *Importer) flush(ctx context.Context, b *batch) error {
 			im.bytes -= len(m.Text)
 		}
 		im.held -= len(b.messages)
-		b.messages = nil // or its texts would live as long as the import
+		b.messages = nil // otherwise its texts would stay in memory during the import
 		for _, c := range res.Changes {
 			im.held, im.bytes = im.held+1, im.bytes+size(c)
 		}
-		b.changes = append(res.Changes, b.changes...) // what came later counts last
+		b.changes = append(res.Changes, b.changes...) // the later change has priority
 	}
 	changer, _ := im.store.(Changer)
 	for len(b.changes) > 0 {
@@ -386,7 +381,7 @@ func (im *Importer) count(b *batch, c Counts) {
 	im.total.Counts.Add(c)
 }
 
-// Stored tells whether nothing is held any more.
+// Stored reports whether nothing is held.
 func (im *Importer) Stored() bool { return im.held == 0 }
 
 func (im *Importer) told() {
@@ -395,7 +390,7 @@ func (im *Importer) told() {
 	}
 }
 
-// Result is what has come of the import so far.
+// Result returns the result so far.
 func (im *Importer) Result() Result {
 	res := im.total
 	res.Groups = make([]*ChatResult, len(im.list))
@@ -405,8 +400,8 @@ func (im *Importer) Result() Result {
 	return res
 }
 
-// GroupOf returns the group that a chat of an export becomes by itself, with an id of the
-// format's name and the chat's. The error is reverie.ErrInvalid where the chat has none.
+// GroupOf returns the default group of a chat: its id consists of the format's name and the chat's id. The error is
+// reverie.ErrInvalid if the chat has no id.
 func GroupOf(format string, chat Chat) (reverie.Group, error) {
 	if chat.ID == "" {
 		return reverie.Group{}, fmt.Errorf("a chat of format %s does not say which one it is: %w", format, reverie.ErrInvalid)
@@ -424,31 +419,30 @@ func GroupOf(format string, chat Chat) (reverie.Group, error) {
 	return g, nil
 }
 
-// clean makes a text of other people's making one that can be stored.
+// clean makes a foreign text storable.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }
 
-// Filters say what of a chat no model sees, and who in it is the group's assistant.
+// Filters say which messages no model sees, and who is the group's assistant.
 type Filters struct {
-	Commands   []string // what a command to a bot begins with
+	Commands   []string // prefixes of commands to a bot
 	Bots       Bots
 	Assistants []string // ids or names
 }
 
-// Bots says what programs are that write in a chat.
+// Bots says how messages of programs are treated.
 type Bots string
 
-// What programs may be. "" filters them.
+// The treatments. "" means filter.
 const (
 	BotsFilter    Bots = "filter"
-	BotsAssistant Bots = "assistant" // their words are context, and never evidence
+	BotsAssistant Bots = "assistant" // their messages are context, never evidence
 	BotsUser      Bots = "user"
 )
 
-// Apply gives the record's message its filter, and its role where a program wrote it. An
-// empty text of no chat, as JSON Lines have it, is a turn of a dialogue that somebody
-// hands over as it was: it counts in its session, and evolve is what filters it.
+// Apply sets the filter of the record's message, and the role if a program wrote it. An empty text in JSON Lines is
+// a turn of a dialogue: it counts in its session, and evolve filters it.
 func (f Filters) Apply(r *Record) {
 	m := &r.Message
 	own := slices.Contains(f.Assistants, m.AuthorID) || slices.Contains(f.Assistants, m.Author)
@@ -458,7 +452,7 @@ func (f Filters) Apply(r *Record) {
 	switch {
 	case r.Event:
 		m.Filter = reverie.FilterEvent
-	case m.Role == reverie.RoleTool: // that there was one counts
+	case m.Role == reverie.RoleTool: // tool calls are counted
 	case strings.TrimSpace(m.Text) == "" && r.Chat.ID != "":
 		m.Filter = reverie.FilterEmpty
 	case r.Bot && !own && f.Bots != BotsAssistant && f.Bots != BotsUser:
@@ -468,8 +462,8 @@ func (f Filters) Apply(r *Record) {
 	}
 }
 
-// Command tells whether a text begins with a prefix and a word that ends like one: a path
-// such as /etc/hosts is none.
+// Command reports whether a text begins with a prefix and a word that ends like a command: a path such as
+// /etc/hosts is not one.
 func (f Filters) Command(text string) bool {
 	text = strings.TrimSpace(text)
 	for _, prefix := range f.Commands {
@@ -485,14 +479,13 @@ func (f Filters) Command(text string) bool {
 	return false
 }
 
-// patient reads what comes slowly, and has what was read of it stored meanwhile: no message
-// is held for longer than the importer's pause. It is for one source, of which the importer
-// reads as much as there is before it asks for more.
+// patient reads a slow source, and stores what was read meanwhile: no message is held longer than the importer's
+// pause. It is for one source. The importer must read all available data before it asks for more.
 type patient struct {
 	ctx  context.Context
 	from io.Reader
 	im   *Importer
-	due  time.Time // when what is held is to be stored; zero where nothing was held
+	due  time.Time // when held messages must be stored; zero if nothing is held
 }
 
 type readResult struct {
@@ -500,8 +493,8 @@ type readResult struct {
 	err error
 }
 
-// Read never returns before the read that it has begun, so that nothing writes into p, or
-// reads what is closed, behind it.
+// Read always waits for the underlying read that it started, so that nothing writes into p later or reads a closed
+// source.
 func (p *patient) Read(into []byte) (int, error) {
 	if p.im.held == 0 {
 		p.due = time.Time{}

@@ -1,10 +1,8 @@
-// Package ingest brings chats in: exports of chat platforms and tools, and the JSON
-// Lines of our own, as messages of groups.
+// Package ingest imports chats as messages of groups: exports of chat platforms and tools, and our own JSON Lines.
 //
-// What is imported is a [Source]: a file, an archive, a folder, a stream. A [Format],
-// one package each, knows its own by the content and tells its records one by one, in
-// bounded memory. The importer gives each record its group, filters what is nobody's
-// words, and stores the rest in batches; all of it is idempotent on the message's id.
+// The input is a [Source]: a file, an archive, a folder, a stream. Each [Format] is a package; it detects its files
+// by content and yields their records one by one, in bounded memory. The importer assigns each record its group,
+// filters what nobody wrote, and stores the rest in batches. All of it is idempotent by message id.
 package ingest
 
 import (
@@ -36,7 +34,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// What exports are made of, for those that import them.
+// Aliases of package export for importers.
 type (
 	Source      = export.Source
 	Chat        = export.Chat
@@ -46,10 +44,10 @@ type (
 	ReadOptions = export.ReadOptions
 )
 
-// HeadSize is how much of a file a format is known by, in bytes.
+// HeadSize is the number of bytes by which a format is detected.
 const HeadSize = export.HeadSize
 
-// Formats returns all that are known, in the order in which people are told of them.
+// Formats returns all formats, in the order of listings.
 func Formats() []Format {
 	return []Format{
 		jsonl.Format,
@@ -75,13 +73,13 @@ func Formats() []Format {
 	}
 }
 
-// JSONL is the format of our own, which needs no detecting: a message a line.
+// JSONL returns our own format, with one message per line. It needs no detection.
 func JSONL() Format { return jsonl.Format }
 
-// ErrUnknown is what [Detect] says of a source that is in no known format.
+// ErrUnknown is the error of [Detect] for a source in no known format.
 var ErrUnknown = errors.New("it is not a chat export that Reverie knows")
 
-// Named returns the format of a name. The error lists the names that there are.
+// Named returns the format with a name. The error lists all names.
 func Named(name string) (Format, error) {
 	for _, f := range Formats() {
 		if f.Name == name {
@@ -91,7 +89,7 @@ func Named(name string) (Format, error) {
 	return Format{}, fmt.Errorf("format %q is not one of %s: %w", name, names(Formats()), reverie.ErrInvalid)
 }
 
-// SamePlatform tells whether an account of one group is the same person's in the other, as far as the groups' ids
+// SamePlatform reports whether the same account id in two groups is the same person, as far as the groups' ids
 // tell: see [GroupOf].
 func SamePlatform(a, b string) bool {
 	of := func(id string) string {
@@ -102,8 +100,8 @@ func SamePlatform(a, b string) bool {
 	return of(a) != "" && of(a) == of(b)
 }
 
-// Detect returns the format that is surest of knowing the source. Where none knows it the
-// error is [ErrUnknown] and lists what is known; where two are equally sure of a file it names them.
+// Detect returns the format with the highest certainty for the source. If there is none, the error is [ErrUnknown]
+// and lists the formats. If two are equally certain of a file, the error names them.
 func Detect(src Source) (Format, error) {
 	var best []Format
 	most := 0
@@ -118,7 +116,7 @@ func Detect(src Source) (Format, error) {
 	switch {
 	case len(best) == 0:
 		return Format{}, fmt.Errorf("%s: %w; the formats are %s", src.Name, ErrUnknown, names(Formats()))
-	case len(best) == 1 || src.Files != nil: // there may be a chat of each
+	case len(best) == 1 || src.Files != nil: // the source may contain chats of several formats
 		return best[0], nil
 	}
 	return Format{}, fmt.Errorf("%s: it may be any of %s; choose one with --format: %w", src.Name, names(best),

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// namedIn returns the names, without their folders, of those files that the text of others has: as they
-// are, escaped in JSON, or as an address. Neither a part of a longer name counts, nor one without an ending.
+// namedIn returns the files whose names, without folders, occur in the text of others: unchanged, escaped in JSON,
+// or as an address. Parts of longer names, and names without extension, do not count.
 func namedIn(files textFiles, texts, names []string) map[string]bool {
 	spelled, endings, lengths := map[string]string{}, map[string]bool{}, map[int]bool{}
 	longest := 0
@@ -49,13 +49,13 @@ func namedIn(files textFiles, texts, names []string) map[string]bool {
 	return found
 }
 
-// wholeName tells whether a name begins behind a text, rather than goes on.
+// wholeName reports whether a name begins after before, instead of continuing a longer one.
 func wholeName(before []byte) bool {
 	last, _ := utf8.DecodeLastRune(before)
 	return !unicode.IsLetter(last) && !unicode.IsDigit(last) && !strings.ContainsRune("_-.)", last)
 }
 
-// inPieces hands over a file in pieces, each of which repeats the end of the one before, of so many bytes.
+// inPieces passes on a file in pieces. Each piece repeats the last bytes of the previous one.
 func inPieces(files textFiles, name string, repeated int, take func([]byte)) {
 	f, err := files.Peek(name)
 	if info, serr := fs.Stat(files, name); err != nil || serr != nil || info.IsDir() {

@@ -26,21 +26,19 @@ import (
 )
 
 const (
-	// overlap is how far before the newest message that came a pull begins, for those that
-	// reached the server late.
+	// Overlap is how far before the newest received message a pull begins, for messages that reached the server late.
 	overlap = time.Minute
 
-	maxPage  = 100_000 // messages asked for at once, where a second holds more than a page
-	maxPages = 100_000 // of one pull
+	maxPage  = 100_000 // messages of one request, if a second has more than a page
+	maxPages = 100_000 // pages of one pull
 )
 
-// unfolding are the waits for a server that counts messages and has none yet: some only
-// begin to get a chat ready when they are first asked for it.
+// unfolding are the delays for a server that counts messages but has none yet: some prepare a chat only when it is
+// first requested.
 var unfolding = []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second}
 
-// Pull brings the messages of a chat in that were sent since then, a page at a time; the
-// zero time is all. After each page whose messages are stored, stored is told from when on
-// the next pull has to ask: never later than a message that may still be missing.
+// Pull imports the messages of a chat sent since an instant, page by page; zero means all. After storing a page, it
+// calls stored with the start of the next pull. No message that may still be missing is earlier than that.
 func (s *Server) Pull(ctx context.Context, im *Importer, from Session, since time.Time,
 	stored func(ctx context.Context, from time.Time) error) error {
 	p := &pull{server: s, im: im, chat: from.Chat, limit: s.opts.PageSize, newest: since}
@@ -66,33 +64,33 @@ func (s *Server) Pull(ctx context.Context, im *Importer, from Session, since tim
 	return p.stuck(fmt.Sprintf("it hands out more than %d pages", maxPages))
 }
 
-// pull is one chat on its way.
+// pull is the state of pulling one chat.
 type pull struct {
 	server *Server
 	im     *Importer
 	chat   Chat
-	since  int64           // is asked for, in seconds
-	cursor int64           // what the server said last to go on from
-	offset int             // within that
-	end    string          // until when, where the server says so
-	limit  int             // messages at once
-	ids    export.Ordinals // of what has come since then
-	newest time.Time       // when the newest message was sent that is stored
-	sum    [32]byte        // of the page before
+	since  int64           // start of the current page, in seconds
+	cursor int64           // where the server last said to continue
+	offset int             // offset from there
+	end    string          // end of the range, if the server says so
+	limit  int             // messages per request
+	ids    export.Ordinals // ordinals of messages since cursor
+	newest time.Time       // time of the newest stored message
+	sum    [32]byte        // hash of the previous page
 }
 
-// pulledPage is what an answer brought.
+// pulledPage is the content of one answer.
 type pulledPage struct {
-	count   int // of messages, bad ones too
+	count   int // number of messages, including bad ones
 	records []Record
 	bad     []*Bad
 	newest  time.Time
-	sum     [32]byte // of what its messages say, whatever ids they are given
+	sum     [32]byte // hash of the messages without their ids
 	sync    chatlab.Sync
 	ids     export.Ordinals
 }
 
-// page asks for the page at hand and imports it.
+// page requests the current page and imports it.
 func (p *pull) page(ctx context.Context) (pulledPage, error) {
 	query := url.Values{"format": {"chatlab"}, "since": {strconv.FormatInt(p.since, 10)}, "limit": {strconv.Itoa(p.limit)}}
 	if p.offset > 0 {
@@ -120,10 +118,10 @@ func (p *pull) page(ctx context.Context) (pulledPage, error) {
 	return got, err
 }
 
-// hasMessages tells an answer of the protocol that has no message, nor anything else.
+// hasMessages recognises an answer of the protocol that contains no messages.
 var hasMessages = text.NewPattern(`"messages"\s*:\s*\[|"_type"\s*:`)
 
-// read reads an answer.
+// read parses an answer.
 func (p *pull) read(ctx context.Context, a answer) (got pulledPage, err error) {
 	if a.lines && len(bytes.TrimSpace(a.body)) == 0 {
 		return got, nil
@@ -176,8 +174,8 @@ func (p *pull) take(ctx context.Context, page pulledPage) error {
 	return nil
 }
 
-// advance says where to go on after a page, if there is more. Whatever a server says, each
-// step leads further, or is an error.
+// advance moves to the next page, if there is one. Each step moves forward or is an error, whatever the server
+// says.
 func (p *pull) advance(page pulledPage) (more bool, err error) {
 	if page.newest.After(p.newest) {
 		p.newest = page.newest
@@ -189,10 +187,10 @@ func (p *pull) advance(page pulledPage) (more bool, err error) {
 	switch {
 	case next > p.cursor:
 		p.cursor, p.offset, p.ids = next, 0, export.Ordinals{}
-		p.since = next - 1 // whether since is one of those seconds servers do not agree on
+		p.since = next - 1 // servers disagree on whether since includes its second
 	case offset > p.offset:
 		p.offset, p.end = offset, strings.TrimSpace(string(page.sync.Watermark))
-	case page.count > 0 && p.limit < maxPage: // more within one second than a page holds
+	case page.count > 0 && p.limit < maxPage: // one second has more messages than a page
 		p.limit, p.offset, p.ids = min(p.limit*10, maxPage), 0, export.Ordinals{}
 	default:
 		return true, p.stuck("it says that there is more, and not where")
@@ -200,20 +198,18 @@ func (p *pull) advance(page pulledPage) (more bool, err error) {
 	return true, nil
 }
 
-// next is what a server says to go on from. What lies ahead of all clocks is as good as
-// nothing.
+// next returns where the server says to continue. A time in the future counts as none.
 func (p *pull) next(sync chatlab.Sync) (since int64, offset int) {
 	if at, err := export.Time(string(sync.NextSince), time.UTC); err == nil &&
 		at.Before(p.server.opts.Now().Add(24*time.Hour)) {
 		since = at.Unix()
 	}
-	offset, _ = strconv.Atoi(string(sync.NextOffset)) // 0 where it is none
+	offset, _ = strconv.Atoi(string(sync.NextOffset)) // 0 if invalid
 	return since, offset
 }
 
-// complete is from when on the next pull has to ask. On the way only what the server has
-// left behind is complete. What was sent in the future, by a clock that is wrong, does not
-// hide what comes until then.
+// complete returns where the next pull must start. In the middle of a pull, only what is before the server's cursor
+// is complete. A message with a time in the future does not hide those that come until then.
 func (p *pull) complete(onTheWay bool) time.Time {
 	at := p.newest
 	if cursor := time.Unix(p.cursor, 0).UTC(); onTheWay && at.After(cursor) {
@@ -235,14 +231,14 @@ const (
 	maxSessions    = 1 << 17
 )
 
-// errNoAnswer is what a server's answer is that has nothing of the protocol.
+// errNoAnswer is the error of an answer outside the protocol.
 var errNoAnswer = fmt.Errorf("the answer is not of ChatLab's pull protocol; check the address: %w",
 	reverie.ErrConfiguration)
 
-// Session is a chat that a server hands over, by the server's own id.
+// Session is a chat on a server, with the server's own id.
 type Session struct {
 	Chat
-	Messages int // as the server counts them; 0 where it does not
+	Messages int // as the server counts; 0 if it does not
 }
 
 // Sessions lists the chats of a server.
@@ -264,7 +260,7 @@ func (s *Server) Sessions(ctx context.Context) ([]Session, error) {
 		for _, found := range *page.Sessions {
 			if id := string(found.ID); id != "" && !seen[id] { // pages may overlap
 				seen[id] = true
-				count, _ := strconv.Atoi(string(found.Messages)) // 0 where it is none
+				count, _ := strconv.Atoi(string(found.Messages)) // 0 if invalid
 				all = append(all, Session{Chat: Chat{ID: id, Name: string(found.Name), Private: found.Type == "private"}, Messages: count})
 			}
 		}
@@ -296,7 +292,7 @@ type sessionsPage struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// readSessions reads a list of sessions, by itself or in what servers put it into.
+// readSessions parses a list of sessions, which servers may wrap.
 func readSessions(raw []byte) (page sessionsPage, err error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || export.EndsEarly(raw) {
 		return page, io.ErrUnexpectedEOF
@@ -311,7 +307,7 @@ func readSessions(raw []byte) (page sessionsPage, err error) {
 		return page, noAnswer(err)
 	case page.Sessions == nil && len(page.Data) > 0:
 		inner, err := readSessions(page.Data)
-		if !inner.Page.HasMore { // it may stand beside
+		if !inner.Page.HasMore { // it may be outside of the wrapper
 			inner.Page = page.Page
 		}
 		return inner, err
@@ -321,7 +317,7 @@ func readSessions(raw []byte) (page sessionsPage, err error) {
 	return page, nil
 }
 
-// noAnswer says what is wrong with an answer that is no JSON, or of other types.
+// noAnswer describes an answer that is not JSON, or has other types.
 func noAnswer(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return err
@@ -329,39 +325,39 @@ func noAnswer(err error) error {
 	return fmt.Errorf("%w (%w)", errNoAnswer, export.Readable(err))
 }
 
-// ServerOptions say how a server is asked. Zero values mean the defaults.
+// ServerOptions say how to call a server. Zero values mean the defaults.
 type ServerOptions struct {
-	Token    string        // sent as Bearer, to this server only; "" = none
-	PageSize int           // messages asked for at once; default 1000
+	Token    string        // sent as Bearer token, only to this server; "" = none
+	PageSize int           // messages per request; default 1000
 	Timeout  time.Duration // of one answer; default 10 minutes
-	MaxBytes int64         // of one answer, which is held as a whole; default 256 MiB
+	MaxBytes int64         // of one answer, which is held in memory; default 256 MiB
 	Now      func() time.Time
-	// Wait waits before another attempt; it ends with the context. The default waits.
+	// Wait waits before another attempt, or until the context ends. nil uses a timer.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
 const (
 	backoff       = time.Second // before the second attempt, doubled each time
 	maxBackoff    = 30 * time.Second
-	maxRetryAfter = time.Minute // longest wait that a server may ask for
+	maxRetryAfter = time.Minute // the longest delay that a server may request
 	maxAttempts   = 4           // for one answer
 )
 
-// Server hands chats over by ChatLab's pull protocol. It is safe for concurrent use.
+// Server is a client of ChatLab's pull protocol. It is safe for concurrent use.
 type Server struct {
 	base   *url.URL
 	opts   ServerOptions
 	client *http.Client
 }
 
-// NewServer returns the server at an address, under which it has /sessions. The error is
+// NewServer returns a client of the server at an address, below which it has /sessions. The error is
 // reverie.ErrInvalid.
 func NewServer(address string, opts ServerOptions) (*Server, error) {
 	base, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
 		return nil, fmt.Errorf("the address of the server is not a URL; write one such as http://127.0.0.1:5031/api/v1: %w",
-			reverie.ErrInvalid) // it may hold a secret
+			reverie.ErrInvalid) // the address may contain a secret
 	case base.RawQuery != "" || base.Fragment != "" || base.User != nil:
 		return nil, fmt.Errorf("the address %s://%s has a user or a query; leave it out, and give a token with --token-file: %w", base.Scheme,
 			base.Host, reverie.ErrInvalid)
@@ -396,21 +392,21 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Source is the server's address. It holds no secrets.
+// Source returns the server's address without secrets.
 func (s *Server) Source() string { return s.base.String() }
 
-// Plain tells whether what goes to the server and back can be read on the way.
+// Plain reports whether the connection is unencrypted.
 func (s *Server) Plain() bool {
 	host := s.base.Hostname()
 	ip := net.ParseIP(host)
 	return s.base.Scheme == "http" && host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// Close ends the connections that wait to be used again.
+// Close closes idle connections.
 func (s *Server) Close() { s.client.CloseIdleConnections() }
 
-// redirect follows to the same host only, so that neither the token nor the choice of where
-// chats come from goes to another.
+// redirect follows only redirects to the same host, so that no other host gets the token or becomes the source of
+// chats.
 func (s *Server) redirect(to *http.Request, via []*http.Request) error {
 	same := to.URL.Scheme == s.base.Scheme && to.URL.Host == s.base.Host
 	secured := to.URL.Scheme == "https" && to.URL.Hostname() == s.base.Hostname()
@@ -424,7 +420,7 @@ func (s *Server) redirect(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// at is the address of a route, whose parts may hold anything.
+// at returns the address of a route; its parts are escaped.
 func (s *Server) at(query url.Values, parts ...string) string {
 	u := *s.base
 	path, raw := s.base.Path, s.base.EscapedPath()
@@ -439,13 +435,13 @@ func (s *Server) at(query url.Values, parts ...string) string {
 	return u.String()
 }
 
-// PullError says how a server failed to answer.
+// PullError is a failed request to a server.
 type PullError struct {
-	What    string // was asked for
-	Status  int    // 0 where there was no whole answer
+	What    string // what was requested
+	Status  int    // 0 if there was no complete answer
 	Err     error
 	passing bool
-	after   time.Duration // that the server asks to wait
+	after   time.Duration // the delay that the server requests
 }
 
 func (e *PullError) Error() string {
@@ -461,11 +457,11 @@ func (e *PullError) Error() string {
 	return fmt.Sprintf("ask for %s: %s%s", e.What, e.Err, hint)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *PullError) Unwrap() error { return e.Err }
 
-// Is sorts the error into the domain's: what may pass is a [reverie.ErrDeferred], a refused
-// token or an unknown route a [reverie.ErrConfiguration].
+// Is maps the error to the domain's: a transient fault is a [reverie.ErrDeferred], a refused token or unknown route
+// a [reverie.ErrConfiguration].
 func (e *PullError) Is(target error) bool {
 	switch target {
 	case reverie.ErrDeferred:
@@ -476,14 +472,14 @@ func (e *PullError) Is(target error) bool {
 	return false
 }
 
-// answer is what a server says.
+// answer is a server's answer.
 type answer struct {
 	body  []byte
-	lines bool // it is said to be lines, of which there may be none
+	lines bool // its type is JSON Lines, possibly without any line
 }
 
-// ask gets an answer and hands it to use, again after what may pass: use must have done
-// nothing when it returns io.ErrUnexpectedEOF.
+// ask requests an answer and passes it to use, with retries after transient faults. If use returns
+// io.ErrUnexpectedEOF, it must not have had any effect.
 func (s *Server) ask(ctx context.Context, what, at string, use func(answer) error) error {
 	for attempt := 1; ; attempt++ {
 		a, err := s.get(ctx, what, at)
@@ -509,7 +505,7 @@ func (s *Server) ask(ctx context.Context, what, at string, use func(answer) erro
 	}
 }
 
-// get asks once.
+// get makes one request.
 func (s *Server) get(ctx context.Context, what, at string) (a answer, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
@@ -522,7 +518,7 @@ func (s *Server) get(ctx context.Context, what, at string) (a answer, err error)
 	}
 	res, err := s.client.Do(req)
 	if err != nil {
-		var at *url.Error // which says the address once more
+		var at *url.Error // it would repeat the address
 		if errors.As(err, &at) {
 			err = at.Err
 		}
@@ -547,9 +543,9 @@ func (s *Server) get(ctx context.Context, what, at string) (a answer, err error)
 	return a, nil
 }
 
-// refused makes an error of an answer that is none.
+// refused returns the error of a failed answer.
 func (s *Server) refused(what string, res *http.Response) error {
-	said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10)) // the status says it, too
+	said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10)) // the status alone is enough
 	err := fmt.Errorf("HTTP %s", s.told(res.Status))
 	if words := s.told(string(said)); words != "" {
 		err = fmt.Errorf("%w: %s", err, words)
@@ -565,7 +561,7 @@ func (s *Server) refused(what string, res *http.Response) error {
 	return e
 }
 
-// told is what a server says, as it may be shown and logged: some repeat what they were sent.
+// told returns a server's message for display and logs, without secrets: some servers repeat what they were sent.
 func (s *Server) told(words string) string {
 	if s.opts.Token != "" {
 		words = strings.ReplaceAll(words, s.opts.Token, "[token]")

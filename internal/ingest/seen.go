@@ -10,34 +10,34 @@ import (
 	"reverie/internal/reverie"
 )
 
-// maxSeen is how many messages of an import are remembered at least: the last ones. For one that comes again
-// after more of them its id alone counts.
+// maxSeen is the minimum number of last messages that an import remembers. For older ones only the id counts.
 const maxSeen = 1 << 20
 
-// seen remembers the messages of an import: by a hash of group and id, what each was. The zero value is ready.
+// seen remembers the messages of an import: a hash of their content by a hash of group and id. The zero value is
+// ready.
 type seen struct{ now, before map[uint64]told }
 
-// told is who said something when, and what, as hashes; and whether that is an edited text.
+// told holds hashes of author and time (whose) and of the content (what), and whether the text was edited.
 type told struct {
 	whose, what uint32
 	edited      bool
-	gone        bool // the platform has deleted it
+	gone        bool // the platform deleted it
 }
 
-// sameID is what a message is to the first one of its id.
+// sameID is the relation of a message to the first one with its id.
 type sameID int
 
 const (
-	firstOfID sameID = iota // there is none, or it says the same
-	otherOfID               // another one, that gets an id of its own
-	knownOfID               // the same as another one that had got one
-	editOfID                // its newer text, or that it was deleted
+	firstOfID sameID = iota // there is no earlier one, or it is the same
+	otherOfID               // a different message, which gets a new id
+	knownOfID               // equal to an earlier one that got a new id
+	editOfID                // its newer text, or its deletion
 	oldOfID                 // its older text
 )
 
-// apart tells what a message is to others of its id, and gives another one an id of its own. What says nothing is no
-// other one, and a message that was deleted stays so; nor is an edited text of the same author and time. The id follows
-// from what the message says, so that the next import of it finds it known.
+// apart compares a message with earlier ones of its id, and gives a different message a new id. An empty text, or
+// an edited text of the same author and time, is not a different message; a deleted message stays deleted. The new
+// id depends on the content, so that the next import recognises it.
 func (s *seen) apart(m *reverie.Message, edited bool) sameID {
 	at := m.SentAt.UTC().Format(time.RFC3339Nano)
 	said := sha256.Sum256([]byte(strings.Join([]string{m.AuthorID, at, m.Text}, "\x00")))

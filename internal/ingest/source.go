@@ -22,24 +22,24 @@ import (
 	"reverie/internal/reverie"
 )
 
-// maxEntry is how much is read of one file of an archive, in bytes.
+// maxEntry is the maximum number of bytes read from one file of an archive.
 const maxEntry = 4 << 30
 
 var errLargeEntry = fmt.Errorf("the archive holds more than %d GiB in one file: %w", maxEntry>>30, reverie.ErrInvalid)
 
-// Input is a [Source] that is open.
+// Input is an open [Source].
 type Input struct {
 	Source
 	read   *atomic.Int64
 	ctx    context.Context
 	closes []io.Closer
-	broken error // why not all of an archive's files are known
+	broken error // why the list of an archive's files is incomplete
 }
 
-// BytesRead says how much of Size has been read. What is read twice counts twice.
+// BytesRead returns how much of Size has been read. Data that is read twice counts twice.
 func (in *Input) BytesRead() int64 { return in.read.Load() }
 
-// Close closes the source, and every file that was opened of it.
+// Close closes the source, and every file opened in it.
 func (in *Input) Close() error {
 	var err error
 	for _, c := range in.closes {
@@ -48,10 +48,9 @@ func (in *Input) Close() error {
 	return err
 }
 
-// Open opens a file, an archive (zip, tar, tar.gz), a folder or, where the name is "-",
-// the stream that is given. A gz file is unpacked as it is read, and text in UTF-16,
-// GB18030 or Latin-1 becomes UTF-8. Nothing is written to disk. Reading fails when the
-// context ends.
+// Open opens a file, an archive (zip, tar, tar.gz), a folder, or stdin if the name is "-". It decompresses gz files
+// while reading, and converts text in UTF-16, GB18030 or Latin-1 to UTF-8. It writes nothing to disk. Reading fails
+// when the context ends.
 func Open(ctx context.Context, name string, stdin io.Reader) (*Input, error) {
 	in := &Input{ctx: ctx, read: new(atomic.Int64), Source: Source{Name: name}}
 	if name == "-" {
@@ -81,8 +80,8 @@ func Open(ctx context.Context, name string, stdin io.Reader) (*Input, error) {
 	return in, nil
 }
 
-// Entry opens a file of the source's folder or archive as a source of its own. Within a
-// folder that may be an archive.
+// Entry opens a file of the source's folder or archive as a separate source. In a folder the file may be an
+// archive.
 func (in *Input) Entry(name string) (*Input, error) {
 	entry := &Input{ctx: in.ctx, read: in.read, Source: Source{Name: path.Join(filepath.ToSlash(in.Name), name)}}
 	files := in.Files.(textFiles)
@@ -99,7 +98,7 @@ func (in *Input) Entry(name string) (*Input, error) {
 	return entry, nil
 }
 
-// stream reads what can be read once and from front to back.
+// stream opens a source that can be read only once, from the beginning.
 func (in *Input) stream(r io.Reader) error {
 	plain, kind, err := unpack(in.counted(r))
 	if err != nil {
@@ -116,7 +115,7 @@ func (in *Input) stream(r io.Reader) error {
 	return nil
 }
 
-// file looks into a file and makes it a single one, or a folder of those that it holds.
+// file opens a file as a single source, or as a folder if it is an archive.
 func (in *Input) file(f fs.File) error {
 	in.closes = append(in.closes, f)
 	before := in.read.Load()
@@ -138,7 +137,7 @@ func (in *Input) file(f fs.File) error {
 		return in.zip(at, info.Size())
 	case tarFile:
 		err := in.tar(plain)
-		in.read.Store(before) // its files are read yet
+		in.read.Store(before) // its files have not been read yet
 		return err
 	}
 	if in.Reader, in.Head, err = export.Decode(plain); err != nil {
@@ -147,17 +146,16 @@ func (in *Input) file(f fs.File) error {
 	return nil
 }
 
-// folder makes files the source's.
+// folder sets the source's files.
 func (in *Input) folder(files fs.FS) {
 	in.Files = textFiles{in, files, &fileLog{done: map[string]bool{}}}
 	in.Size = sizeOf(in.Files)
 }
 
-// fileLog notes which files are read, from when on it is asked to, and which are listed no more.
+// fileLog records, if enabled, which files were read (opened); listings omit those in done.
 type fileLog struct{ opened, done map[string]bool }
 
-// textFiles are the files of a folder or archive, each with its text in UTF-8 and no more
-// of it than maxEntry.
+// textFiles are the files of a folder or archive, converted to UTF-8. A file larger than maxEntry is an error.
 type textFiles struct {
 	in  *Input
 	raw fs.FS
@@ -172,9 +170,9 @@ func (t textFiles) Open(name string) (fs.File, error) {
 	return t.Peek(name)
 }
 
-// Peek opens a file or folder of which only a look is taken.
+// Peek opens a file or folder without recording it as read.
 func (t textFiles) Peek(name string) (fs.File, error) {
-	if err := t.in.ctx.Err(); err != nil { // many are looked into before any is read
+	if err := t.in.ctx.Err(); err != nil { // many files are examined before any is read
 		return nil, err
 	}
 	f, err := t.raw.Open(name)
@@ -191,7 +189,7 @@ func (t textFiles) Peek(name string) (fs.File, error) {
 	return textFile{f, r}, nil
 }
 
-// filesOnly opens files and folders. A pipe or a device is refused: opening one may wait for ever.
+// filesOnly opens only files and folders. Opening a pipe or a device may block for ever.
 type filesOnly struct{ fs.FS }
 
 func (f filesOnly) Open(name string) (fs.File, error) {
@@ -203,13 +201,13 @@ func (f filesOnly) Open(name string) (fs.File, error) {
 
 func (f filesOnly) Stat(name string) (fs.FileInfo, error) { return fs.Stat(f.FS, name) }
 
-// ReadDir lists a folder, by name, without what has been read.
+// ReadDir lists a folder by name, without the files already imported.
 func (t textFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	all, err := fs.ReadDir(t.raw, name)
 	return slices.DeleteFunc(all, func(d fs.DirEntry) bool { return t.log.done[path.Join(name, d.Name())] }), err
 }
 
-// Stat describes a file as it lies there, before its text is converted.
+// Stat describes a file before its text is converted.
 func (t textFiles) Stat(name string) (fs.FileInfo, error) { return fs.Stat(t.raw, name) }
 
 type textFile struct {
@@ -219,7 +217,7 @@ type textFile struct {
 
 func (f textFile) Read(p []byte) (int, error) { return f.text.Read(p) }
 
-// sizeOf is how large the files are together, in bytes, as far as it can be seen.
+// sizeOf returns the total size of the files, in bytes, as far as it is known.
 func sizeOf(files fs.FS) int64 {
 	var sum int64
 	_ = fs.WalkDir(files, ".", func(_ string, d fs.DirEntry, err error) error {
@@ -241,10 +239,10 @@ const (
 	tarFile
 )
 
-// unpack takes the outermost packing off and says what there is underneath.
+// unpack removes the outermost compression and returns the kind of the content.
 func unpack(r io.Reader) (io.Reader, fileKind, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
-	head, _ := in.Peek(512) // what fails here fails once more when it is read
+	head, _ := in.Peek(512) // an error will occur again when it is read
 	if bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
 		unzipped, err := gzip.NewReader(in)
 		if err != nil {
@@ -269,7 +267,7 @@ func unpack(r io.Reader) (io.Reader, fileKind, error) {
 	return in, plainFile, nil
 }
 
-// counted counts what is read of a reader, and ends it with the context.
+// counted counts the bytes read, and fails when the context ends.
 func (in *Input) counted(r io.Reader) io.Reader { return countedReader{in, r} }
 
 type countedReader struct {
@@ -286,7 +284,7 @@ func (c countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// limited fails, rather than ends, when too much is read.
+// limited fails when too much is read, instead of ending.
 type limited struct {
 	r    io.Reader
 	left int64
@@ -300,7 +298,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// zip makes the files of an archive the source's.
+// zip sets the files of an archive as the source's.
 func (in *Input) zip(at io.ReaderAt, size int64) error {
 	files, err := zip.NewReader(at, size)
 	if err != nil {
@@ -322,7 +320,7 @@ func (in *Input) zip(at io.ReaderAt, size int64) error {
 		}
 	}
 	names = apart(names)
-	for _, f := range files.File { // or files with such names could not be opened
+	for _, f := range files.File { // files with such names could not be opened otherwise
 		if strings.HasSuffix(f.Name, "/") {
 			f.Name = cleanName(f.Name) + "/"
 		} else {
@@ -333,9 +331,8 @@ func (in *Input) zip(at io.ReaderAt, size int64) error {
 	return nil
 }
 
-// apart gives each file of an archive a name that no other file or folder there has: an
-// archive may hold several of one name, and they are not the same. Names are as they are
-// cleaned for opening; the second gets a number.
+// apart gives each file of an archive a unique name: an archive may contain several different files with one name.
+// Names are cleaned for opening; repeated ones get a number.
 func apart(names []string) []string {
 	taken := map[string]bool{}
 	for _, name := range names {
@@ -343,7 +340,7 @@ func apart(names []string) []string {
 			taken[dir] = true
 		}
 	}
-	out, last := make([]string, len(names)), map[string]int{} // the number that a name got last
+	out, last := make([]string, len(names)), map[string]int{} // the last number of each name
 	for i, name := range names {
 		out[i] = name
 		for n := max(2, last[name]+1); taken[out[i]]; n++ {
@@ -355,24 +352,22 @@ func apart(names []string) []string {
 	return out
 }
 
-// cleanName is the path of a file of an archive within it: one that leads out of it ends at
-// its top.
+// cleanName returns the path of a file in an archive; a path that leads out of it ends at its top.
 func cleanName(name string) string {
 	name = path.Clean("/" + strings.ReplaceAll(export.ReadableName(name), `\`, "/"))
 	return strings.TrimPrefix(name, "/")
 }
 
-// Auto is the name that lets the content tell the format.
+// Auto is the format name for detection by content.
 const Auto = "auto"
 
-// Input imports what was opened, in the format of that name or [Auto]. A folder or archive
-// may hold several exports: then each file that is one is imported, and the others are
-// returned as passed over. One that fails does not stop those behind it, unless Strict is
-// set or the context has ended.
+// Input imports an opened source in the named format or [Auto]. A folder or archive may contain several exports.
+// Then each file that is one is imported, and the others are returned as skipped. A failed file does not stop the
+// rest, unless Strict is set or the context has ended.
 func (im *Importer) Input(ctx context.Context, in *Input, format string,
 	opts ReadOptions) (formats, passedOver []string, err error) {
 	formats, passedOver, err = im.input(ctx, in, format, opts)
-	if ctx.Err() != nil && (err == nil || errors.Is(err, ErrUnknown)) { // files that are not read any more look empty
+	if ctx.Err() != nil && (err == nil || errors.Is(err, ErrUnknown)) { // files look empty when the context ends
 		err = fmt.Errorf("%s: %w", in.Name, ctx.Err())
 	}
 	return formats, passedOver, err
@@ -401,8 +396,8 @@ func (im *Importer) input(ctx context.Context, in *Input, format string,
 	return formats, passedOver, failed
 }
 
-// whole imports a folder or archive that is an export as a whole, and then what other exports it holds: as
-// wholes, too, else file by file. A file that one of the first names was sent in it: that is passed over.
+// whole imports a folder or archive that is an export as a whole. Then it imports other exports in it: as wholes
+// too, otherwise file by file. It skips files that an earlier export names, since they were sent in its chat.
 func (im *Importer) whole(ctx context.Context, in *Input, f Format, format string,
 	opts ReadOptions) (formats, passedOver []string, failed error) {
 	files := in.Files.(textFiles)
@@ -431,7 +426,7 @@ func (im *Importer) whole(ctx context.Context, in *Input, f Format, format strin
 			case !mayBeExport(name):
 			case !within(folders, name):
 				others = append(others, name)
-			case err != nil: // it may be a part of what could not be read
+			case err != nil: // it may be part of an export that failed
 				files.log.done[name] = true
 			default:
 				beside = append(beside, name)
@@ -453,7 +448,7 @@ func (im *Importer) whole(ctx context.Context, in *Input, f Format, format strin
 	return append(formats, more...), append(passedOver, passed...), errors.Join(failed, err)
 }
 
-// within tells whether a file lies in one of these folders, or below.
+// within reports whether a file is in one of these folders, at any depth.
 func within(folders map[string]bool, name string) bool {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		if folders[dir] {
@@ -465,7 +460,7 @@ func within(folders map[string]bool, name string) bool {
 	}
 }
 
-// mayBeExport tells by its name whether a file may be an export, rather than a picture.
+// mayBeExport reports by its name whether a file may be an export, not a picture.
 func mayBeExport(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case "", ".json", ".jsonl", ".ndjson", ".txt", ".log", ".weechatlog", ".irclog", ".zip", ".gz", ".tgz", ".tar":
@@ -512,13 +507,12 @@ func (im *Importer) entry(ctx context.Context, in *Input, name, format string,
 		return nil, nil, fmt.Errorf("%s is empty: %w", file.Name, ErrUnknown)
 	}
 	if f, err := Named(format); err == nil && file.Files == nil && f.Knows(file.Source) == 0 {
-		return nil, nil, fmt.Errorf("%s: %w", file.Name, ErrUnknown) // it was only named for the files that are in it
+		return nil, nil, fmt.Errorf("%s: %w", file.Name, ErrUnknown) // it was only named because of the files in it
 	}
 	return im.Input(ctx, file, format, opts)
 }
 
-// formatOf finds the format of a source. That of a single file may be named although
-// nothing tells that it is in it.
+// formatOf returns the format of a source. A single file may be given a format that its content does not confirm.
 func formatOf(in *Input, name string) (Format, error) {
 	if name == Auto || name == "" {
 		return Detect(in.Source)
@@ -530,8 +524,8 @@ func formatOf(in *Input, name string) (Format, error) {
 	return f, err
 }
 
-// Chats tells the chats of what was opened, in order of appearance, and stops when there
-// are more than most. It reads all of it, so in has to be opened again for an import.
+// Chats returns the chats of an opened source, in order of appearance, and stops at more than most. It reads the
+// whole source, so the caller must open it again for an import.
 func Chats(ctx context.Context, in *Input, format string, opts ReadOptions, most int) ([]Chat, error) {
 	var list []Chat
 	enough := fmt.Errorf("there are more than %d chats: %w", most, reverie.ErrInvalid)

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	maxFiles  = 1 << 20   // of a tar archive, whatever they are
-	maxPacked = 256 << 20 // how much is held of it, in bytes, packed
+	maxFiles  = 1 << 20   // maximum number of files of a tar archive, of any kind
+	maxPacked = 256 << 20 // maximum bytes held of it, compressed
 )
 
 var errHoldsTooMuch = fmt.Errorf("it is too large; unpack it first: %w", reverie.ErrInvalid)
 
-// held is what is held of an archive, and how much of it may be.
+// held is the compressed archive in memory, with its limit.
 type held struct {
 	bytes.Buffer
 	most int
 }
 
-// from reads a file to be held while there is room for it.
+// from returns a reader that fails when the limit is reached.
 func (h *held) from(r io.Reader) io.Reader { return &holding{r, h} }
 
 type holding struct {
@@ -41,8 +41,8 @@ func (h *holding) Read(p []byte) (int, error) {
 	return h.Reader.Read(p)
 }
 
-// tar makes the files of a tar archive that may be exports the source's. It can only be read from front
-// to back, and exports are read in an order of their own: so it is held as a zip archive.
+// tar sets the files of a tar archive that may be exports as the source's. A tar can be read only in order, and
+// exports need another order: so it is held as a zip archive.
 func (in *Input) tar(r io.Reader) error {
 	packed := &held{most: maxPacked}
 	z := zip.NewWriter(packed)
@@ -53,7 +53,7 @@ func (in *Input) tar(r io.Reader) error {
 	if err != nil && files == 0 {
 		return fmt.Errorf("%s: read the tar archive: %w", in.Name, err)
 	}
-	if err != nil { // the files before that are there
+	if err != nil { // the earlier files are available
 		in.broken = fmt.Errorf("%s: read the tar archive behind its %d files: %w", in.Name, files, err)
 	}
 	if err := z.Close(); err != nil {
@@ -62,7 +62,8 @@ func (in *Input) tar(r io.Reader) error {
 	return in.zip(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
 }
 
-// repack puts the files of a tar archive into a zip archive, and counts those that may be exports. One that is cut off ends there.
+// repack copies the files of a tar archive into a zip archive, and counts those that may be exports. It stops where
+// an archive is truncated.
 func repack(z *zip.Writer, from *tar.Reader, packed *held) (files int, err error) {
 	for n := 0; ; n++ {
 		header, err := from.Next()
@@ -79,7 +80,7 @@ func repack(z *zip.Writer, from *tar.Reader, packed *held) (files int, err error
 			continue
 		}
 		w, err := z.Create(name)
-		if err == nil && mayBeExport(name) { // of any other its name will do
+		if err == nil && mayBeExport(name) { // of other files only the name is needed
 			files++
 			_, err = io.Copy(w, io.LimitReader(packed.from(from), maxEntry+1))
 		}

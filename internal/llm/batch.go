@@ -5,82 +5,80 @@ import (
 	"time"
 )
 
-// Batcher hands in many questions at once, which a provider answers within a day at
-// [TierBatch]'s price. Each method makes one call or a few, without retries of its own;
-// their errors are *[Error]. A batch that the provider does not know any more is
-// [FaultNotFound].
+// Batcher submits many questions at once. The provider answers them within a day, at [TierBatch]'s price. Each
+// method makes one call or a few, without retries; its errors are *[Error]. A batch that the provider no longer
+// knows is [FaultNotFound].
 type Batcher interface {
-	// SubmitBatch hands in questions and returns the provider's id of the batch. An error
-	// does not tell whether the batch was created: see FindBatch.
+	// SubmitBatch submits questions and returns the provider's id of the batch. After an error it is unknown whether
+	// the batch was created: see FindBatch.
 	SubmitBatch(ctx context.Context, s BatchSubmission, questions []BatchQuestion) (id string, err error)
-	// FindBatch looks for a batch that was submitted, but whose id never arrived; "" where
-	// there is none. mine tells whether one question's id is of this submission; known tells
-	// the batches that are others' already. While it cannot be told yet, the error is a
-	// [reverie.ErrDeferred].
+	// FindBatch searches a batch that was submitted but whose id never arrived; "" if there is none. mine reports
+	// whether the id of a question belongs to this submission; known reports whether a batch belongs to another
+	// submission. While the result is uncertain, the error is a [reverie.ErrDeferred].
 	FindBatch(ctx context.Context, s BatchSubmission, mine, known func(id string) bool) (id string, err error)
-	// BatchState looks at a batch.
+	// BatchState returns the state of a batch.
 	BatchState(ctx context.Context, id string) (BatchState, error)
-	// BatchAnswers gives each answer that there is, in any order; also those of a batch that
-	// was cancelled or has expired. It stops at the first error of each.
+	// BatchAnswers passes each available answer to each, in any order, also those of a cancelled or expired batch. It
+	// stops at the first error of each.
 	BatchAnswers(ctx context.Context, id string, each func(BatchAnswer) error) error
-	// CancelBatch asks that no further question of a batch be answered.
+	// CancelBatch asks the provider to answer no further questions of a batch.
 	CancelBatch(ctx context.Context, id string) error
-	// DropBatch deletes the texts of a batch that has ended, where the provider would keep them
-	// for good.
+	// DropBatch deletes the texts of an ended batch, if the provider would keep them for ever.
 	DropBatch(ctx context.Context, id string) error
-	// BatchLimits bound one batch.
+	// BatchLimits returns the bounds of one batch.
 	BatchLimits() BatchLimits
 }
 
-// BatchSubmission names one attempt to hand in a batch.
+// BatchSubmission identifies one attempt to submit a batch.
 type BatchSubmission struct {
-	Key       string    // ours, unique; the provider keeps it where it can
-	Questions int       // at most
-	Least     int       // fewer where some were erased since they were handed in first; 0: as many as Questions
-	At        time.Time // not later than the submission, by our clock
+	Key       string // our unique id; sent to the provider if it can store one
+	Questions int    // maximum number of questions
+	// Minimum number of questions, if some were erased since the first submission; 0: equal to Questions.
+	Least int
+	At    time.Time // not later than the submission, by our clock
 }
 
-// Since is the time, by the provider's clock, before which the batch cannot have been made.
+// Since returns a time on the provider's clock before which the batch cannot have been created.
 func (s BatchSubmission) Since() time.Time { return s.At.Add(-time.Hour) }
 
 // BatchQuestion is one question of a batch.
 type BatchQuestion struct {
-	ID      string // ours, unique: letters, digits, - and _, 64 at most
+	ID      string // our unique id: letters, digits, - and _, 64 at most
 	Request Request
 }
 
-// BatchAnswer is what became of one question: an answer, or why there is none.
+// BatchAnswer is the result of one question: an answer, or why there is none.
 type BatchAnswer struct {
-	ID       string // of the question, as the provider says; "" where it cannot be read
+	ID       string // of the question, as the provider returns it; "" if it cannot be read
 	Response Response
-	Err      error // an *[Error]; nil with an answer
+	Err      error // an *[Error]; nil if there is an answer
 }
 
-// BatchState is how far a batch is.
+// BatchState is the progress of a batch.
 type BatchState struct {
 	Phase     BatchPhase
-	Done      int // questions answered
+	Done      int // answered questions
 	Failed    int
 	Total     int
-	ExpiresAt time.Time // zero where the provider does not say
+	ExpiresAt time.Time // zero if the provider does not say
 	Err       string    // why it failed, in the provider's words
-	Fault     Fault     // of a failed batch: a passing one, such as too many tokens under way, may be handed in again
+	// Of a failed batch: after a transient fault, such as too many queued tokens, it may be submitted again.
+	Fault Fault
 }
 
-// BatchPhase is where a batch stands.
+// BatchPhase is the phase of a batch.
 type BatchPhase string
 
-// The phases of a batch. All but the first are its end.
+// The phases of a batch. All but the first are final.
 const (
 	BatchRunning   BatchPhase = "running"
 	BatchEnded     BatchPhase = "ended"
-	BatchExpired   BatchPhase = "expired" // the answers that came in time are there
+	BatchExpired   BatchPhase = "expired" // answers that came in time are available
 	BatchCancelled BatchPhase = "cancelled"
 	BatchFailed    BatchPhase = "failed" // refused as a whole: nothing was answered or paid for
 )
 
-// BatchLimits bound one batch, by its questions and by the bytes they are sent as; 0 is no
-// bound.
+// BatchLimits bound the number of questions of one batch, and their bytes as sent; 0 is no bound.
 type BatchLimits struct {
 	Questions int
 	Bytes     int64

@@ -16,36 +16,33 @@ import (
 
 // Limits bound what calls may spend; 0 is no limit.
 //
-// Calls are never exceeded: one that has begun counts at once. What it will read
-// and write is known only afterwards, so a call begins while what is spent, plus
-// the estimated input of the calls under way, is below the limits of tokens and
-// USD. These can be exceeded by what the calls under way turn out to take. A
-// model without a price costs nothing, so USD do not bound it.
+// The limit of calls is never exceeded: a call counts when it begins. The tokens of a call are known only
+// afterwards. So a call begins if what is spent, plus the estimated input of running calls, is below the limits of
+// tokens and USD. Running calls can exceed these two by their real usage. A model without a price costs nothing, so
+// USD do not bound it.
 type Limits struct {
 	Calls  int
-	Tokens int // input and output together
+	Tokens int // sum of input and output
 	USD    float64
 }
 
-// Budget is what one run may spend: one command, or one start of a scheduled
-// job. A nil one has no limits. It is safe for concurrent use.
+// Budget bounds the spend of one run: one command, or one start of a scheduled job. A nil Budget has no limits. It
+// is safe for concurrent use.
 type Budget struct {
 	run tally
 	day *DayBudget
 }
 
-// NewBudget returns the budget of a run that also spends from the day's, which
-// may be nil.
+// NewBudget returns the budget of a run. Its calls also count for the day's budget, which may be nil.
 func NewBudget(run Limits, day *DayBudget) *Budget {
 	return &Budget{run: tally{scope: "run", limits: run}, day: day}
 }
 
 type budgetKey struct{}
 
-// WithBudget returns a context in which the calls of every [Model] and
-// [Embeddings] spend from a budget. Each attempt asks it first, retries too; a
-// refusal is a [*reverie.BudgetError], after which no other attempt is made.
-// Vectors from the cache cost nothing.
+// WithBudget returns a context in which the calls of every [Model] and [Embeddings] count for a budget. Each
+// attempt, also a retry, needs its permission. A refusal is a [*reverie.BudgetError], after which no other attempt
+// is made. Cached vectors cost nothing.
 func WithBudget(ctx context.Context, b *Budget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }
@@ -55,8 +52,8 @@ func budgetOf(ctx context.Context) *Budget {
 	return b
 }
 
-// begin lets a call of that estimate begin, or says which limit is spent. A call that
-// began is to be settled, or its estimate given back.
+// begin starts a call with that estimate, or says which limit is spent. The caller must settle a started call or
+// release its estimate.
 func (b *Budget) begin(ctx context.Context, estimate reverie.Spend) error {
 	if b == nil {
 		return nil
@@ -71,18 +68,17 @@ func (b *Budget) begin(ctx context.Context, estimate reverie.Spend) error {
 	return err
 }
 
-// tally is what is spent of some limits, and what the calls under way are
-// estimated to take.
+// tally holds limits, what is spent of them, and the estimate of running calls.
 type tally struct {
 	scope  string // "run" or "day"
 	limits Limits
 
 	mu              sync.Mutex
 	spent, underWay reverie.Spend
-	elsewhere       reverie.Spend // under way, in batches of other processes
+	elsewhere       reverie.Spend // in running batches of other processes
 }
 
-// begin adds a call to those under way, or returns a [*reverie.BudgetError].
+// begin counts a call as running, or returns a [*reverie.BudgetError].
 func (t *tally) begin(estimate reverie.Spend) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,7 +89,7 @@ func (t *tally) begin(estimate reverie.Spend) error {
 	return nil
 }
 
-// add counts a call as under way.
+// add counts a call as running.
 func (t *tally) add(estimate reverie.Spend) {
 	t.underWay.Calls++
 	t.underWay.InputTokens += estimate.InputTokens
@@ -101,7 +97,7 @@ func (t *tally) add(estimate reverie.Spend) {
 	t.underWay.CostUSD += estimate.CostUSD
 }
 
-// hold counts a call as under way that began before, whatever is spent.
+// hold counts a call that is already running, even if a limit is spent.
 func (b *Budget) hold(estimate reverie.Spend) {
 	if b == nil {
 		return
@@ -117,7 +113,7 @@ func (b *Budget) hold(estimate reverie.Spend) {
 	}
 }
 
-// batched notes that n questions of that estimate more are in batches of this process.
+// batched adds n questions with a total estimate to those in batches of this process.
 func (b *Budget) batched(estimate reverie.Spend, n int) {
 	if b == nil || b.day.unbounded() {
 		return
@@ -128,7 +124,7 @@ func (b *Budget) batched(estimate reverie.Spend, n int) {
 		OutputTokens: n * estimate.OutputTokens, CostUSD: float64(n) * estimate.CostUSD})
 }
 
-// exceeded says which limit is spent by what is spent and what is under way.
+// exceeded says which limit is reached by what is spent and what is running.
 func (t *tally) exceeded(underWay reverie.Spend) error {
 	for _, l := range []struct {
 		what         string
@@ -145,8 +141,7 @@ func (t *tally) exceeded(underWay reverie.Spend) error {
 	return nil
 }
 
-// end takes a call off those under way and counts its row, nil if it was not
-// made.
+// end removes a running call and counts its row, nil if the call was not made.
 func (t *tally) end(estimate reverie.Spend, row *reverie.Call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,43 +150,42 @@ func (t *tally) end(estimate reverie.Spend, row *reverie.Call) {
 	t.underWay.OutputTokens -= estimate.OutputTokens
 	t.underWay.CostUSD -= estimate.CostUSD
 	if t.underWay.Calls == 0 {
-		t.underWay = reverie.Spend{} // no rounding error stays
+		t.underWay = reverie.Spend{} // drops rounding errors
 	}
 	if row != nil {
 		t.spent.Add(*row)
 	}
 }
 
-// know replaces what is spent, and what is under way elsewhere.
+// know replaces what is spent, and what is running elsewhere.
 func (t *tally) know(spent, elsewhere reverie.Spend) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spent, t.elsewhere = spent, elsewhere
 }
 
-// DayBudget is what all processes on a database may spend in a day of UTC. It
-// goes by the ledger, read when it is first asked and then at most every 10 s,
-// by what all batches have out then, and by what this process has spent since. What others spend between two looks
-// is not seen, so together they can exceed the limits by that. A call under way
-// at midnight counts for the new day until it ends. The runs of a process share
-// one; it is safe for concurrent use.
+// DayBudget bounds what all processes on a database may spend in a day of UTC. It adds up the ledger, the running
+// batches of all processes, and what this process has spent since. It reads the ledger at first use and then at
+// most every 10 s. It does not see what others spend between two reads, so together they can exceed the limits by
+// that. A call that runs at midnight counts for the new day until it ends. The runs of a process share one
+// DayBudget; it is safe for concurrent use.
 type DayBudget struct {
-	Batches func(context.Context) (reverie.Spend, error) // that are out, of all processes; nil: none are
+	Batches func(context.Context) (reverie.Spend, error) // estimate of all processes' running batches; nil: none
 
 	tally tally
 	spent func(ctx context.Context, since time.Time) (reverie.Spend, error)
 	now   func() time.Time
 	reads singleflight.Group
 
-	// writing keeps the ledger from being read between the writing of a row and its
-	// settlement, or the call would count twice.
+	// Writing prevents reading the ledger between the writing of a row and its settlement, which would count the call
+	// twice.
 	writing sync.RWMutex
 
 	mu        sync.Mutex
-	since     time.Time // midnight; zero: the ledger was not read yet
+	since     time.Time // midnight; zero: the ledger has not been read
 	readAt    time.Time
-	unwritten reverie.Spend // by calls since midnight whose rows the ledger lacks
-	batches   reverie.Spend // under way in batches, of this process
+	unwritten reverie.Spend // calls since midnight whose rows the ledger lacks
+	batches   reverie.Spend // running batches of this process
 }
 
 const (
@@ -199,18 +193,17 @@ const (
 	readTimeout = 5 * time.Second
 )
 
-// NewDayBudget returns a day's budget. spent sums up the ledger's calls since an
-// instant; now is the clock that their rows go by.
+// NewDayBudget returns a day's budget. spent sums up the ledger's calls since an instant; now is the clock of their
+// rows.
 func NewDayBudget(limits Limits, spent func(ctx context.Context, since time.Time) (reverie.Spend, error),
 	now func() time.Time) *DayBudget {
 	return &DayBudget{tally: tally{scope: "day", limits: limits}, spent: spent, now: now}
 }
 
-// unbounded tells that the ledger need not be read.
+// unbounded reports that the ledger need not be read.
 func (d *DayBudget) unbounded() bool { return d == nil || d.tally.limits == Limits{} }
 
-// begin is [tally.begin] by what is known now. That the ledger cannot be read is
-// an error too: nothing is spent unseen.
+// begin is [tally.begin] after a refresh. It fails if the ledger cannot be read: nothing is spent unseen.
 func (d *DayBudget) begin(ctx context.Context, estimate reverie.Spend) error {
 	if d.unbounded() {
 		return nil
@@ -221,10 +214,10 @@ func (d *DayBudget) begin(ctx context.Context, estimate reverie.Spend) error {
 	return d.tally.begin(estimate)
 }
 
-// refresh reads the ledger where what is known of it is old.
+// refresh reads the ledger if the last read is old.
 func (d *DayBudget) refresh(ctx context.Context) error {
 	for d.outdated() {
-		// All who ask wait for one reading, each no longer than its context.
+		// All callers wait for one read, each until its own context ends.
 		read := d.reads.DoChan("", func() (any, error) { return nil, d.read(context.WithoutCancel(ctx)) })
 		select {
 		case result := <-read:
@@ -245,8 +238,8 @@ func (d *DayBudget) outdated() bool {
 	return !midnight(now).Equal(d.since) || now.Sub(d.readAt) >= readEvery
 }
 
-// read replaces what is known to be spent by what the ledger says and what it
-// lacks. Its error is a [reverie.ErrDeferred] where the ledger took too long.
+// read replaces the known spend by the ledger's sum and the calls that the ledger lacks. Its error is a
+// [reverie.ErrDeferred] if the ledger took too long.
 func (d *DayBudget) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -276,7 +269,7 @@ func (d *DayBudget) read(ctx context.Context) error {
 	return nil
 }
 
-// settle is [reservation.settle] for the day. A row of the day before counts no more.
+// settle is [reservation.settle] for the day. Rows of the previous day do not count any more.
 func (d *DayBudget) settle(estimate reverie.Spend, row reverie.Call, write func() bool) {
 	if d.unbounded() {
 		write()
@@ -305,10 +298,10 @@ func (d *DayBudget) release(estimate reverie.Spend) {
 
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// Price is what a model costs, in USD per million tokens.
+// Price is the price of a model, in USD per million tokens.
 type Price struct {
 	Input, Output float64
-	Cached        float64 // of input that the provider has in its cache
+	Cached        float64 // of input in the provider's cache
 }
 
 // Cost of a call, in USD.
@@ -317,11 +310,10 @@ func (p Price) Cost(u Usage) float64 {
 	return (float64(fresh)*p.Input + float64(u.CachedTokens)*p.Cached + float64(u.OutputTokens)*p.Output) / 1e6
 }
 
-// ParsePrices reads entries such as "gemini-2.5-flash=0.30/2.50/0.03": input, output and
-// cached input, which costs as much as other input where it is left out. A model without
-// output is "text-embedding-3-small=0.02". "gpt-5-mini@flex=0.125/1.00" is the price of a
-// [Tier]; without it flex and batch cost half. A later entry for a model replaces an
-// earlier one. Its errors are [reverie.ErrConfiguration] and name the entry.
+// ParsePrices parses entries such as "gemini-2.5-flash=0.30/2.50/0.03": input, output and cached input. Without the
+// third, cached input costs as much as other input. A model without output is "text-embedding-3-small=0.02".
+// "gpt-5-mini@flex=0.125/1.00" is the price of a [Tier]; without it flex and batch cost half. A later entry for a
+// model replaces an earlier one. Its errors are [reverie.ErrConfiguration] and name the entry.
 func ParsePrices(entries []string) (map[string]Price, error) {
 	prices := make(map[string]Price, len(entries))
 	for _, entry := range entries {
@@ -336,7 +328,7 @@ func ParsePrices(entries []string) (map[string]Price, error) {
 	return prices, nil
 }
 
-// parsePrice splits at the last equals sign, since a model's name may hold one.
+// parsePrice splits at the last equals sign, since a model's name may contain one.
 func parsePrice(entry string) (string, Price, error) {
 	at := strings.LastIndexByte(entry, '=')
 	if at < 0 {
@@ -371,9 +363,8 @@ func parseUSD(s string) (float64, error) {
 	return v, nil
 }
 
-// priceOf finds a model's price in a tier by its name, or by the name without the path
-// that gateways put before it (google/gemini-2.5-flash). Gemini, OpenAI and Anthropic all
-// ask half the standard price for flex and batch.
+// priceOf returns a model's price in a tier. It looks up the name, then the name without the path that gateways add
+// (google/gemini-2.5-flash). Gemini, OpenAI and Anthropic all charge half the standard price for flex and batch.
 func priceOf(prices map[string]Price, model string, tier Tier) (Price, bool) {
 	bare := model[strings.LastIndexByte(model, '/')+1:]
 	for _, name := range []string{model + "@" + string(tier), bare + "@" + string(tier), model, bare} {

@@ -20,7 +20,7 @@ import (
 //go:embed pairs.toml
 var pairsText string
 
-// pairsFile is pairs.toml.
+// pairsFile is the content of pairs.toml.
 type pairsFile struct {
 	Version                  int
 	English, Chinese, Across [][2]string
@@ -28,10 +28,10 @@ type pairsFile struct {
 
 var pairs = sync.OnceValue(func() pairsFile { return text.ReadTOML[pairsFile](pairsText) })
 
-// CalibrationTexts are the texts that every embedding model is measured on, two by two.
+// CalibrationTexts are the texts by which every embedding model is measured, as pairs.
 func CalibrationTexts() []string { return pairs().texts() }
 
-// texts are those of all pairs.
+// texts returns the texts of all pairs.
 func (f pairsFile) texts() (list []string) {
 	for _, p := range slices.Concat(f.English, f.Chinese, f.Across) {
 		list = append(list, p[0], p[1])
@@ -40,27 +40,27 @@ func (f pairsFile) texts() (list []string) {
 }
 
 const (
-	// leastAccuracy is what a model tells apart at least, if its cosines are to be trusted.
-	// By mere chance it is about 0.57: the cosine that tells best is looked for.
+	// LeastAccuracy is the minimum accuracy of a model whose cosines are used. By chance it is about 0.57, since the
+	// best threshold is searched for.
 	leastAccuracy = 0.7
 
-	// measuring is how long it may take to have all pairs embedded, over all attempts.
+	// Measuring bounds how long embedding all pairs may take, including retries.
 	measuring = 5 * time.Minute
 )
 
-// TellsApart says whether a model's cosines tell related texts from unrelated ones. Where
-// they do not, its calibration takes them as they are.
+// TellsApart reports whether a model's cosines separate related from unrelated texts. If they do not, its
+// calibration leaves cosines unchanged.
 func TellsApart(c reverie.ModelCalibration) bool { return c.Accuracy >= leastAccuracy }
 
-// CalibrationStore keeps what was measured: see store.Store.
+// CalibrationStore stores measured calibrations: see store.Store.
 type CalibrationStore interface {
 	ModelCalibration(ctx context.Context, model string, pairs int) (reverie.ModelCalibration, error)
 	KeepModelCalibration(ctx context.Context, c reverie.ModelCalibration) (reverie.ModelCalibration, error)
 }
 
-// Calibrator measures what the cosines of a model mean, once: each process looks it up in
-// the store at its first use, and whoever finds nothing embeds the built-in pairs. It is a
-// [reverie.Calibrator], and safe for concurrent use.
+// Calibrator measures what the cosines of a model mean, once. Each process looks the result up in the store at its
+// first use; a process that finds none embeds the built-in pairs. It is a [reverie.Calibrator], and safe for
+// concurrent use.
 type Calibrator struct {
 	Embeddings *Embeddings
 	Store      CalibrationStore
@@ -71,16 +71,16 @@ type Calibrator struct {
 	flight singleflight.Group
 }
 
-// Calibrate is [Calibrator.Measured] without its circumstances.
+// Calibrate returns the calibration of [Calibrator.Measured].
 func (c *Calibrator) Calibrate(ctx context.Context, groupID string) (reverie.Calibration, error) {
 	m, err := c.Measured(ctx, groupID)
 	return m.Calibration, err
 }
 
-// Measured returns what was measured, now or before. Call it after the model has embedded
-// something, which settles the width of its vectors. Who waits no longer does not end the
-// measuring, from which the next one profits. Its errors are those of [Embeddings.Embed],
-// of reading the store, and the context's; what cannot be kept is used all the same.
+// Measured returns the measurement, made now or before. Call it after the model has embedded something, which
+// determines the width of its vectors. If a caller stops waiting, the measurement continues for the next one. Its
+// errors are those of [Embeddings.Embed], of reading the store, and the context's. A result that cannot be stored
+// is still used.
 func (c *Calibrator) Measured(ctx context.Context, groupID string) (reverie.ModelCalibration, error) {
 	key := c.Embeddings.Key()
 	if m := c.known.Load(); m != nil && m.Model == key {
@@ -128,9 +128,8 @@ func (c *Calibrator) find(ctx context.Context, key, groupID string) (reverie.Mod
 	return kept, nil
 }
 
-// measure says what cosines mean by the vectors of the texts of pairs. Unrelated are the
-// texts of two pairs of one language: models put two languages further apart, and a chat
-// has mostly one.
+// measure computes a calibration from the vectors of the pairs' texts. Unrelated texts are those of two pairs in
+// the same language. Models place different languages further apart, and a chat is mostly in one language.
 func measure(f pairsFile, vectors [][]float32) reverie.ModelCalibration {
 	var related, unrelated []float64
 	for _, list := range [][][2]string{f.English, f.Chinese, f.Across} {
@@ -139,7 +138,7 @@ func measure(f pairsFile, vectors [][]float32) reverie.ModelCalibration {
 		for i := range list {
 			related = append(related, reverie.Cosine(of[2*i], of[2*i+1]))
 			for j := range list {
-				if i != j && len(vectors) > 0 { // not across
+				if i != j && len(vectors) > 0 { // not across languages
 					unrelated = append(unrelated, reverie.Cosine(of[2*i], of[2*j+1]))
 				}
 			}
@@ -156,8 +155,8 @@ func measure(f pairsFile, vectors [][]float32) reverie.ModelCalibration {
 	return m
 }
 
-// divide returns the number that best tells a sorted list from one that lies above it: the
-// middle of all that are best, and the mean share of each list that is on its side.
+// divide returns the threshold that best separates two sorted lists, low and high: the middle of all best
+// thresholds. accuracy is the mean share of each list on its own side.
 func divide(low, high []float64) (at, accuracy float64) {
 	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(low, high))))
 	var first, last float64

@@ -13,7 +13,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Cache keeps vectors by model@dims and the hash of the exact text, per group.
+// Cache stores vectors per group, by model@dims and the hash of the exact text.
 type Cache interface {
 	CachedEmbeddings(ctx context.Context, groupID, model string, hashes []string) (map[string][]float32, error)
 	SaveEmbeddings(ctx context.Context, groupID, model string, vectors map[string][]float32) error
@@ -23,20 +23,18 @@ type Cache interface {
 // defaults.
 type EmbeddingOptions struct {
 	Dims     int  // width of the vectors; default 1536
-	Explicit bool // Dims was asked for: another width is an error
-	Batch    int  // texts of a call at most; default 100
-	// BatchTokens bounds the estimated tokens of a call; a longer text goes
-	// alone. Default 30,000.
+	Explicit bool // Dims was configured: another width is an error
+	Batch    int  // maximum number of texts in a call; default 100
+	// BatchTokens bounds the estimated tokens of a call; a longer text is sent alone. Default 30,000.
 	BatchTokens int
-	Cache       Cache // nil: nothing is cached
+	Cache       Cache // nil: no cache
 }
 
-// DefaultDims is the width of vectors unless the configuration or the model
-// says otherwise.
+// DefaultDims is the width of vectors unless the configuration or the model determines another.
 const DefaultDims = 1536
 
-// Embeddings turns texts into vectors through one model, with a cache, retries,
-// limits and a row for every attempt. It is safe for concurrent use.
+// Embeddings embeds texts with one model, with a cache, retries, limits and a row for every attempt. It is safe for
+// concurrent use.
 type Embeddings struct {
 	embedder Embedder
 	account  Account
@@ -44,10 +42,10 @@ type Embeddings struct {
 
 	mu      sync.Mutex
 	dims    int
-	settled bool // the model has answered, or dims was asked for
+	settled bool // the model has answered, or dims was configured
 }
 
-// NewEmbeddings returns embeddings through emb.
+// NewEmbeddings returns embeddings that call emb.
 func NewEmbeddings(emb Embedder, account Account, options EmbeddingOptions) *Embeddings {
 	options.Dims = cmp.Or(options.Dims, DefaultDims)
 	options.Batch = cmp.Or(options.Batch, 100)
@@ -56,7 +54,7 @@ func NewEmbeddings(emb Embedder, account Account, options EmbeddingOptions) *Emb
 		dims: options.Dims, settled: options.Explicit}
 }
 
-// uncached asks the same model, and keeps no vectors.
+// uncached returns embeddings of the same model without a cache.
 func (e *Embeddings) uncached() *Embeddings {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -68,9 +66,8 @@ func (e *Embeddings) uncached() *Embeddings {
 // Name is "provider/model".
 func (e *Embeddings) Name() string { return e.account.Provider + "/" + e.account.Model }
 
-// Key names the vectors: "model@dims". Only vectors of one key may be compared.
-// Where the width was not asked for, the first answer of the model settles it,
-// so read the key after Embed.
+// Key identifies the vectors: "model@dims". Only vectors with the same key may be compared. If the width was not
+// configured, the model's first answer determines it, so read the key after Embed.
 func (e *Embeddings) Key() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -79,17 +76,15 @@ func (e *Embeddings) Key() string {
 
 func (e *Embeddings) key() string { return fmt.Sprintf("%s@%d", e.account.Model, e.dims) }
 
-// Embed returns one vector for each text, in order, all of one width. Equal
-// texts share a vector, which must not be written to. Texts in the cache cost
-// nothing; vectors of a batch are cached before the next batch is asked for.
+// Embed returns one vector for each text, in order, all of one width. Equal texts share a vector, which must not be
+// modified. Cached texts cost nothing; the vectors of a batch are cached before the next batch is requested.
 //
-// Its errors are those of [Model.Generate]; besides, [reverie.ErrInvalid] for
-// an empty text, [reverie.ErrConfiguration] for a width other than the one that
-// was asked for, and the cache's.
+// Its errors are those of [Model.Generate] and of the cache. It also returns [reverie.ErrInvalid] for an empty
+// text, and [reverie.ErrConfiguration] for a width other than the configured one.
 func (e *Embeddings) Embed(ctx context.Context, meta Meta, texts []string) ([][]float32, error) {
 	byHash := make(map[string]string, len(texts))
 	hashes := make([]string, len(texts))
-	var missing []string // distinct, in order
+	var missing []string // without duplicates, in order
 	for i, text := range texts {
 		if strings.TrimSpace(text) == "" {
 			return nil, fmt.Errorf("embed text %d of %d: it is empty: %w", i+1, len(texts), reverie.ErrInvalid)
@@ -101,8 +96,8 @@ func (e *Embeddings) Embed(ctx context.Context, meta Meta, texts []string) ([][]
 		}
 	}
 	found := make(map[string][]float32, len(missing))
-	// A second round is needed only where the model's first answer changed the
-	// width, and with it the key of what the cache had.
+	// A second round is needed only if the model's first answer changed the width, and so the key of the cached
+	// vectors.
 	for len(missing) > 0 {
 		if err := e.fill(ctx, meta, missing, byHash, found); err != nil {
 			return nil, err
@@ -116,7 +111,7 @@ func (e *Embeddings) Embed(ctx context.Context, meta Meta, texts []string) ([][]
 	return vectors, nil
 }
 
-// fill finds the vectors of the missing hashes, in the cache or by asking.
+// fill gets the vectors of the missing hashes, from the cache or the model.
 func (e *Embeddings) fill(ctx context.Context, meta Meta, missing []string, byHash map[string]string,
 	found map[string][]float32) error {
 	if err := e.cached(ctx, meta, missing, found); err != nil {
@@ -138,8 +133,7 @@ func (e *Embeddings) fill(ctx context.Context, meta Meta, missing []string, byHa
 	return nil
 }
 
-// cached copies into found what the cache has; a vector that does not fit is
-// asked for again.
+// cached copies cached vectors into found; a vector of another width counts as missing.
 func (e *Embeddings) cached(ctx context.Context, meta Meta, missing []string, found map[string][]float32) error {
 	if e.options.Cache == nil {
 		return nil
@@ -159,7 +153,7 @@ func (e *Embeddings) cached(ctx context.Context, meta Meta, missing []string, fo
 	return nil
 }
 
-// batch says how many of the hashes go into one call, at least one.
+// batch returns how many of the hashes go into one call, at least one.
 func (e *Embeddings) batch(hashes []string, byHash map[string]string) int {
 	tokens := 0
 	for i, hash := range hashes {
@@ -199,8 +193,8 @@ func (e *Embeddings) ask(ctx context.Context, meta Meta, hashes []string, byHash
 	return nil
 }
 
-// call asks the model for one batch. An answer that does not fit the question
-// is a fault of the server, and tried again like any other.
+// call calls the model for one batch. An answer that does not fit the question is a server fault and retried like
+// any other.
 func (e *Embeddings) call(ctx context.Context, meta Meta, texts []string) ([][]float32, error) {
 	asked := 0
 	for _, s := range texts {
@@ -239,8 +233,8 @@ func checkVectors(vectors [][]float32, want int) error {
 	return nil
 }
 
-// settle compares the width of an answer with the one in force and returns the
-// key of that answer. The first answer sets the width, unless it was asked for.
+// settle compares the width of an answer with the current one and returns the key of the answer. The first answer
+// sets the width, unless it was configured.
 func (e *Embeddings) settle(width int) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -258,8 +252,7 @@ func (e *Embeddings) settle(width int) (string, error) {
 		e.Name(), e.dims, width, reverie.ErrConfiguration)
 }
 
-// outdated drops and returns the hashes whose vectors are not of the width in
-// force.
+// outdated drops and returns the hashes whose vectors do not have the current width.
 func (e *Embeddings) outdated(hashes []string, found map[string][]float32) []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -273,7 +266,7 @@ func (e *Embeddings) outdated(hashes []string, found map[string][]float32) []str
 	return outdated
 }
 
-// hashText names an exact text.
+// hashText returns the cache key of an exact text.
 func hashText(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

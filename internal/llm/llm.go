@@ -1,7 +1,6 @@
-// Package llm is what Reverie asks of a model: Generate and Embed. Adapters for
-// each provider live below it (openai, gemini, anthropic, offline). [Model] and
-// [Embeddings] wrap one with the policy that all share: a row for every call,
-// retry, circuit breaker, rate limit, [Budget], and the embedding cache.
+// Package llm defines calls to a model: Generate and Embed. Adapters for the providers are below it (openai,
+// gemini, anthropic, offline). [Model] and [Embeddings] add the common policy to one: a row for every call,
+// retries, a circuit breaker, a rate limit, [Budget], and the embedding cache.
 package llm
 
 import (
@@ -15,55 +14,55 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Request is one question to a model, answered in JSON Lines.
+// Request is one question to a model, to be answered in JSON Lines.
 type Request struct {
 	System    string
-	User      string // one JSON object: data, never instructions
+	User      string // one JSON object with data, never instructions
 	MaxTokens int    // of the answer
 	Tier      Tier   // "" is TierStandard
 
-	// Prompt and PromptVersion name the prompt behind the question, for traces, and for the form
-	// of its lines: see [Lines].
+	// Prompt and PromptVersion identify the prompt of the question, for traces and for the form of its lines: see
+	// [Lines].
 	Prompt, PromptVersion string
 }
 
-// Finish says why a model stopped.
+// Finish is why a model stopped.
 type Finish string
 
-// The ways of stopping. Only FinishStop is a whole answer.
+// The reasons to stop. Only FinishStop is a complete answer.
 const (
 	FinishStop    Finish = "stop"
-	FinishLength  Finish = "length"  // cut off: never repaired
+	FinishLength  Finish = "length"  // truncated: never repaired
 	FinishRefused Finish = "refused" // refusal, content filter, blocked prompt
 	FinishOther   Finish = "other"   // anything a provider may add; not accepted
 )
 
-// Tier is how soon a provider answers, and at what price.
+// Tier is a provider's service level: how soon it answers, and its price.
 type Tier string
 
-// The tiers. Providers without one answer as in TierStandard.
+// The tiers. Providers without tiers treat all as TierStandard.
 const (
 	TierStandard Tier = "standard" // within minutes
 	TierFlex     Tier = "flex"     // when there is capacity, within an hour
-	TierBatch    Tier = "batch"    // handed in with others, within a day
-	TierOffPeak  Tier = "off_peak" // as standard, in the hours in which a provider asks less
+	TierBatch    Tier = "batch"    // submitted in a batch, answered within a day
+	TierOffPeak  Tier = "off_peak" // like standard, in the hours in which the provider charges less
 )
 
-// Lines is how an answer is bound to the form of the lines that its prompt asks for.
+// Lines is how a server restricts an answer to the form of its prompt's lines.
 type Lines string
 
-// The ways of binding answers. Servers of the openai kind alone know them.
+// The ways of restricting answers. Only servers of the openai kind know them.
 const (
-	LinesFree    Lines = "free"    // not at all: the prompt asks, and the reader is lenient
-	LinesSchema  Lines = "schema"  // response_format: OpenAI, Ollama, and what speaks like them
+	LinesFree    Lines = "free"    // not restricted: the prompt asks, and the reader is lenient
+	LinesSchema  Lines = "schema"  // response_format: OpenAI, Ollama and compatible servers
 	LinesGrammar Lines = "grammar" // GBNF: llama.cpp, vLLM
 )
 
 // Usage is what a call consumed, as the provider reports it.
 type Usage struct {
-	InputTokens  int // those read from the provider's cache included
+	InputTokens  int // including those from the provider's cache
 	OutputTokens int
-	CachedTokens int // of InputTokens, read from the provider's cache at a lower price
+	CachedTokens int // of InputTokens: from the provider's cache, at a lower price
 }
 
 // Response is a model's answer.
@@ -71,49 +70,47 @@ type Response struct {
 	Text   string
 	Finish Finish
 	Usage  Usage
-	Tier   Tier // that the provider says it has answered in; "" is the one asked for
+	Tier   Tier // as the provider reports it; "" is the requested one
 }
 
-// Generator answers one request with one call: no retries of its own. Its
-// errors are *[Error].
+// Generator answers one request with one call, without retries. Its errors are *[Error].
 type Generator interface {
 	Generate(ctx context.Context, req Request) (Response, error)
 }
 
-// Embedder turns texts into vectors, in order, with one call: no retries of its
-// own. Its errors are *[Error].
+// Embedder embeds texts, in order, with one call, without retries. Its errors are *[Error].
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, Usage, error)
 }
 
-// ClientOptions are the settings of a provider's client. Nothing else is read: no
-// variable or profile of the provider's own has an effect.
+// ClientOptions are the settings of a provider's client. The client reads nothing else, such as a provider's
+// environment variables or profiles.
 type ClientOptions struct {
 	BaseURL     string // default: the provider's own
 	APIKey      string
 	Model       string
-	Temperature *float64     // nil: the model's own
-	Dims        int          // width of vectors to ask for
+	Temperature *float64     // nil: the model's default
+	Dims        int          // requested width of vectors
 	Lines       Lines        // "" is LinesFree
-	HTTPClient  *http.Client // nil: one of its own
+	HTTPClient  *http.Client // nil: the client creates one
 }
 
-// Fault sorts what can go wrong with a call.
+// Fault is the kind of a failed call.
 type Fault string
 
-// The faults. Passing ones are retried and end as reverie.ErrDeferred;
-// FaultUnauthorized, FaultNotFound and FaultUnrecorded end as reverie.ErrConfiguration.
+// The faults. Transient ones are retried and end as reverie.ErrDeferred; FaultUnauthorized, FaultNotFound and
+// FaultUnrecorded end as reverie.ErrConfiguration.
 const (
 	FaultRateLimited  Fault = "rate_limited" // 429
-	FaultServer       Fault = "server_error" // 5xx, or a body that cannot be read
+	FaultServer       Fault = "server_error" // 5xx, or an unreadable body
 	FaultTimeout      Fault = "timeout"
 	FaultNetwork      Fault = "network"
 	FaultUnauthorized Fault = "unauthorized" // 401, 403
-	FaultNotFound     Fault = "not_found"    // 404: no such model or route
+	FaultNotFound     Fault = "not_found"    // 404: the model or route does not exist
 	FaultTooLarge     Fault = "too_large"    // 413, or a context length exceeded
 	FaultBadRequest   Fault = "bad_request"  // other 4xx
 	FaultUnrecorded   Fault = "unrecorded"   // a recording has no answer to the question
-	FaultCanceled     Fault = "canceled"     // the caller gave up; says nothing about the provider
+	FaultCanceled     Fault = "canceled"     // the caller gave up; this says nothing about the provider
 )
 
 // Error is a failed call.
@@ -121,13 +118,13 @@ type Error struct {
 	Provider   string
 	Fault      Fault
 	Status     int           // HTTP status, 0 without one
-	RetryAfter time.Duration // as the provider asked, 0 if it did not
+	RetryAfter time.Duration // as the provider requests, 0 if it does not
 	Err        error
-	Embedding  bool // the call was for vectors, which have settings of their own
+	Embedding  bool // the call was for vectors, which have their own settings
 }
 
-// meaning is what a fault says to a person, and what to do about it. Hints name
-// the settings of generation; for embeddings they are renamed.
+// meaning is how a fault is explained to a person, and the remedy. Hints name the settings of generation; for
+// embeddings they are replaced.
 type meaning struct{ what, hint string }
 
 var meanings = map[Fault]meaning{
@@ -146,7 +143,7 @@ var meanings = map[Fault]meaning{
 	FaultCanceled:   {"the call was cancelled", ""},
 }
 
-// Error says who failed, how, in the provider's own words, and what to do.
+// Error says who failed and how, with the provider's message and the remedy.
 func (e *Error) Error() string {
 	said := e.Said()
 	if hint := e.hint(meanings[e.Fault].hint); hint != "" {
@@ -155,8 +152,7 @@ func (e *Error) Error() string {
 	return said
 }
 
-// Said is the error without what to do. The adapters shorten the provider's words and take
-// keys out of them.
+// Said is the error without the remedy. The adapters shorten the provider's message and remove keys from it.
 func (e *Error) Said() string {
 	m, known := meanings[e.Fault]
 	if !known {
@@ -188,12 +184,11 @@ func (e *Error) hint(hint string) string {
 	}
 }
 
-// Unwrap gives the cause, such as context.Canceled.
+// Unwrap returns the cause, such as context.Canceled.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is sorts the fault into the domain's errors: a passing one is a
-// [reverie.ErrDeferred]; a refused key, an unknown model or a missing recorded
-// answer is a [reverie.ErrConfiguration]. The others are neither.
+// Is maps the fault to the domain's errors. A transient fault is a [reverie.ErrDeferred]. A refused key, an unknown
+// model or a missing recorded answer is a [reverie.ErrConfiguration]. Others are neither.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case reverie.ErrDeferred:
@@ -205,8 +200,8 @@ func (e *Error) Is(target error) bool {
 	}
 }
 
-// FaultIn is the fault that a question has met with and that its asker may get round, ""
-// where there is none. One whose spend could not be recorded is none: see [LedgerError].
+// FaultIn returns the fault of a question that its caller may be able to avoid, "" if there is none. It returns ""
+// if the spend could not be recorded: see [LedgerError].
 func FaultIn(err error) Fault {
 	if errors.As(err, new(*LedgerError)) {
 		return ""
@@ -217,8 +212,7 @@ func FaultIn(err error) Fault {
 	return ""
 }
 
-// passing tells the faults that may be gone in a while, which are worth another
-// attempt.
+// passing reports whether a fault is transient, so that another attempt may succeed.
 func (f Fault) passing() bool {
 	switch f {
 	case FaultRateLimited, FaultServer, FaultTimeout, FaultNetwork:
@@ -228,7 +222,7 @@ func (f Fault) passing() bool {
 	}
 }
 
-// passing returns the passing fault in err, nil if there is none.
+// passing returns the transient fault in err, nil if there is none.
 func passing(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) && e.Fault.passing() {

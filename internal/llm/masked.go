@@ -15,10 +15,10 @@ import (
 	"reverie/internal/text"
 )
 
-// masked is an answer without secrets and, unless the policy allows it, personal data.
-// One that has neither is returned as it is. Of another, its objects are what is left,
-// a line each, masked piece by piece; the whole text where it has none. So it is
-// where one is written as \u and numbers, though nobody may read it there.
+// masked returns an answer without secrets and, unless the policy allows them, personal data. An answer without
+// either is returned unchanged. Of another one only its JSON objects are left, one a line, masked piece by piece;
+// an answer without objects is masked as a whole. Both also apply to text in \u escapes, which could be decoded
+// later.
 func masked(text string, p safety.Privacy) string {
 	if !strings.ContainsAny(text, `\{`) && p.Mask(text) == text {
 		return text
@@ -46,7 +46,7 @@ func masked(text string, p safety.Privacy) string {
 	return b.String()
 }
 
-// remembered does each text once: the lines of an answer have the same keys and words.
+// remembered caches mask: the lines of an answer repeat keys and words.
 func remembered(mask func(string) string) func(string) string {
 	known := map[string]string{}
 	return func(text string) string {
@@ -61,20 +61,19 @@ func remembered(mask func(string) string) func(string) string {
 
 var escape = text.NewPattern(`\\u[0-9a-fA-F]{4}`)
 
-// unescaped has characters where a text has their numbers.
+// unescaped decodes the \u escapes of a text.
 func unescaped(text string) string {
 	return escape.ReplaceAllStringFunc(text, func(s string) string {
-		n, _ := strconv.ParseUint(s[2:], 16, 32) // as the expression has it
+		n, _ := strconv.ParseUint(s[2:], 16, 32) // the expression guarantees a number
 		return string(rune(n))
 	})
 }
 
-// withoutSpace is what there is to read in an answer of nothing but objects.
+// withoutSpace returns a text without white space, to compare answers of only objects.
 func withoutSpace(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// maskedObject masks the keys, strings and numbers of an object, each by itself and behind
-// its name. It tells whether it had to. One that is escaped is written anew, with what is
-// read of it and no more.
+// maskedObject masks the keys, strings and numbers of an object, each together with its name, and reports whether
+// it changed any. If escaped is set, it always rewrites the object from its decoded content.
 func maskedObject(object json.RawMessage, escaped bool, mask func(string) string) (json.RawMessage, bool) {
 	before := decoded(object)
 	value := maskedValue(before, "", mask)
@@ -84,14 +83,14 @@ func maskedObject(object json.RawMessage, escaped bool, mask func(string) string
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
 		if e.Encode(value) != nil {
-			return json.RawMessage("{}"), true // what was decoded can be encoded
+			return json.RawMessage("{}"), true // decoded JSON can always be encoded
 		}
 		object = bytes.TrimSpace(b.Bytes())
 	}
 	return object, changed
 }
 
-// decoded is the value of valid JSON, its numbers as they are written.
+// decoded returns the value of valid JSON, with numbers as written.
 func decoded(object json.RawMessage) (value any) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.UseNumber()
@@ -101,8 +100,8 @@ func decoded(object json.RawMessage) (value any) {
 	return value
 }
 
-// maskedValue masks what a value consists of. A number that has to be masked becomes a
-// string; of keys that are masked alike, one is left.
+// maskedValue masks the parts of a value. A masked number becomes a string; of keys with the same mask, one is
+// left.
 func maskedValue(value any, name string, mask func(string) string) any {
 	switch v := value.(type) {
 	case string:
@@ -132,8 +131,8 @@ func maskedValue(value any, name string, mask func(string) string) any {
 	return value
 }
 
-// maskedNamed masks a text that has a name: what is a word by itself is a password behind
-// that of one. "key" names names.
+// maskedNamed masks a text together with its name: a plain word is a password after the name of one. The name "key"
+// names names.
 func maskedNamed(text, name string, mask func(string) string) string {
 	text = mask(text)
 	if name == "key" {

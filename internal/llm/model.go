@@ -16,14 +16,13 @@ import (
 	"reverie/internal/text"
 )
 
-// Model asks one model, with retries, limits and a row for every attempt. It is
-// safe for concurrent use.
+// Model calls one model, with retries, limits and a row for every attempt. It is safe for concurrent use.
 type Model struct {
 	generator Generator
 	account   Account
 }
 
-// NewModel returns a model that asks through gen.
+// NewModel returns a model that calls gen.
 func NewModel(gen Generator, account Account) *Model {
 	return &Model{generator: gen, account: account.withDefaults()}
 }
@@ -31,27 +30,26 @@ func NewModel(gen Generator, account Account) *Model {
 // Name is "provider/model".
 func (m *Model) Name() string { return m.account.Provider + "/" + m.account.Model }
 
-// Priced tells whether the model's price is known; otherwise its calls cost 0.
+// Priced reports whether the model's price is known; otherwise its calls cost 0.
 func (m *Model) Priced() bool {
 	_, ok := priceOf(m.account.Prices, m.account.Model, TierStandard)
 	return ok
 }
 
-// Cost is what a call would cost, in USD; 0 where the price is not known.
+// Cost returns the cost of a call, in USD; 0 if the price is unknown.
 func (m *Model) Cost(u Usage) float64 {
 	price, _ := priceOf(m.account.Prices, m.account.Model, m.account.Tier)
 	return price.Cost(u)
 }
 
-// Generate asks the model, again if a passing fault comes between, and returns
-// its answer, whole or not: see [Response.Finish]. The text is valid UTF-8
-// without NUL, secrets and, unless [Account.Privacy] allows it, personal data are masked
-// in it; where that changed something, only the JSON objects of the text are left.
+// Generate calls the model, with retries after transient faults, and returns its answer, complete or not: see
+// [Response.Finish]. The text is valid UTF-8 without NUL. Secrets in it are masked, and personal data unless
+// [Account.Privacy] allows it. If anything was masked, only the JSON objects of the text are left.
 //
-// Its errors are an [*Error], a [*BreakerError] (both tell [reverie.ErrDeferred]
-// and [reverie.ErrConfiguration]), a [*PendingError], a [*reverie.BudgetError] or what kept the
-// budget from being looked at, the context's, or a [*LedgerError]; beside the
-// last one stands the answer that was paid for, if there is one.
+// Its errors are an [*Error], a [*BreakerError], a [*PendingError], a [*reverie.BudgetError], the reason why the
+// budget could not be read, the context's, or a [*LedgerError]. The first two map to [reverie.ErrDeferred] and
+// [reverie.ErrConfiguration]. With a [*LedgerError], Generate also returns the answer that was paid for, if there
+// is one.
 func (m *Model) Generate(ctx context.Context, meta Meta, req Request) (Response, error) {
 	q, _ := ctx.Value(queueKey{}).(Queue)
 	if q == nil && meta.Continued {
@@ -79,7 +77,7 @@ func (m *Model) generate(ctx context.Context, meta Meta, req Request) (Response,
 			resp.Finish = FinishStop
 		}
 		resp.Text = storable(resp.Text)
-		if resp.Usage == (Usage{}) { // servers need not report it, and it is not free for that
+		if resp.Usage == (Usage{}) { // some servers report no usage, but the call still costs something
 			resp.Usage = Usage{InputTokens: asked, OutputTokens: text.EstimateTokens(resp.Text)}
 		}
 		return reply{resp.Usage, outcomeOf(resp.Finish), resp.Tier}, nil
@@ -87,7 +85,7 @@ func (m *Model) generate(ctx context.Context, meta Meta, req Request) (Response,
 	if ledger := (*LedgerError)(nil); err != nil && !errors.As(err, &ledger) {
 		return Response{}, err
 	}
-	resp.Text = masked(resp.Text, m.account.Privacy) // when its place is another's
+	resp.Text = masked(resp.Text, m.account.Privacy) // after the semaphore's place is free for others
 	return resp, err
 }
 
@@ -104,52 +102,50 @@ func outcomeOf(f Finish) string {
 	}
 }
 
-// storable replaces what PostgreSQL does not keep in a text.
+// storable replaces what PostgreSQL cannot store in a text.
 func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// Meta says for whom and for what a call is made.
+// Meta says for which group, run and purpose a call is made.
 type Meta struct {
 	GroupID string
 	RunID   *string // nil for a dry run or a search
 	Purpose string  // evolve, embed, ...
 	Tier    Tier    // "" is the account's
-	Nth     int     // of the questions that are asked for the same, word for word alike
-	// Continued tells that the run was begun before: its questions may be in batches.
+	Nth     int     // numbers the identical questions of the same purpose
+	// Continued says that the run began before: its questions may be in batches.
 	Continued bool
 }
 
-// Ledger keeps the row of each call.
+// Ledger stores the row of each call.
 type Ledger interface {
 	RecordCall(ctx context.Context, call reverie.Call) error
 }
 
-// Account says which model is called, by which rules, at what price, and where
-// its calls are written down.
+// Account says which model is called, with which policy, at what price, and where its calls are recorded.
 type Account struct {
 	Provider string
 	Model    string
 	Tier     Tier             // "" is TierStandard
-	Prices   map[string]Price // by model; one that is missing costs nothing
-	Policy   *Policy          // nil: NewPolicy's defaults; share one between the models of one server
+	Prices   map[string]Price // by model; a missing one costs nothing
+	Policy   *Policy          // nil: the defaults of NewPolicy; the models of one server should share one
 	Timeout  time.Duration    // of one attempt; 0: none
-	Flex     *Flex            // how TierFlex is asked; nil: like TierStandard
+	Flex     *Flex            // how TierFlex is called; nil: like TierStandard
 	OffPeak  *OffPeak         // when TierStandard has another price; nil: never
-	Batcher  Batcher          // hands in questions; nil: the provider takes none
-	Asked    Queue            // what batches have of a run that goes on without them; nil: nothing
-	Calls    *Semaphore       // nil: any number of calls at a time
-	Free     bool             // nobody is paid for its calls: they are written down, and no budget bounds them
-	Ledger   Ledger           // nil: calls are not written down
+	Batcher  Batcher          // submits batches; nil: the provider has none
+	Asked    Queue            // answers that batches have for a run that continues without batches; nil: none
+	Calls    *Semaphore       // nil: no limit of concurrent calls
+	Free     bool             // its calls cost nothing: they are recorded, and no budget bounds them
+	Ledger   Ledger           // nil: calls are not recorded
 	Now      func() time.Time // nil: time.Now
-	Privacy  safety.Privacy   // what its answers may hold
+	Privacy  safety.Privacy   // what answers may contain
 }
 
-// recordTimeout bounds the writing of a call's row, which goes on after the
-// caller has given up.
+// recordTimeout bounds the writing of a call's row, which continues after the caller has given up.
 const recordTimeout = 5 * time.Second
 
-// The outcomes of calls that got an answer; a failed one has its Fault.
+// The outcomes of answered calls; a failed call has its Fault as outcome.
 const (
 	outcomeOK        = "ok"
 	outcomeTruncated = "truncated"
@@ -157,7 +153,7 @@ const (
 	outcomeOther     = "other"
 )
 
-// withDefaults fills in what may be left out.
+// withDefaults fills in optional fields.
 func (a Account) withDefaults() Account {
 	if a.Policy == nil {
 		a.Policy = NewPolicy(PolicyOptions{})
@@ -168,16 +164,16 @@ func (a Account) withDefaults() Account {
 	return a
 }
 
-// Flex is how a server is asked for answers that may take an hour.
+// Flex configures calls that may take an hour.
 type Flex struct {
 	Policy  *Policy       // one with [PolicyOptions.Patience]
 	Timeout time.Duration // of one attempt; 0: none
 }
 
-// FlexAt asks flex questions at an address that answers nothing else, and does not know tiers.
+// FlexAt sends flex questions to an address of their own, which does not know tiers.
 type FlexAt struct {
-	Generator           // of all other questions
-	Flex      Generator // of flex ones
+	Generator           // for all other questions
+	Flex      Generator // for flex questions
 }
 
 // Generate implements [Generator].
@@ -191,8 +187,8 @@ func (f FlexAt) Generate(ctx context.Context, req Request) (Response, error) {
 	return resp, err
 }
 
-// reply is what a call has come to: what it used, how its row calls that, and the tier that
-// the provider has answered in, "" where it does not say.
+// reply is the result of a call: its usage, the outcome for its row, and the tier that the provider reports, "" if
+// none.
 type reply struct {
 	usage   Usage
 	outcome string
@@ -202,10 +198,9 @@ type reply struct {
 // caller makes one call in a tier.
 type caller func(context.Context, Tier) (reply, error)
 
-// ask makes call by the account's policy, again after passing faults, within the
-// context's budget. input and output are the tokens that it is expected to read,
-// and to write at most. Where the flex tier has no capacity for longer than there is
-// patience, the standard one is asked.
+// ask makes a call under the account's policy and the context's budget, with retries after transient faults. input
+// is the expected number of tokens; output is the maximum. If the flex tier has no capacity for longer than its
+// patience, the standard tier is used.
 func (a *Account) ask(ctx context.Context, meta Meta, input, output int, call caller) error {
 	defer slotOf(ctx).ask(ctx)()
 	tier := cmp.Or(meta.Tier, a.Tier, TierStandard)
@@ -219,7 +214,7 @@ func (a *Account) ask(ctx context.Context, meta Meta, input, output int, call ca
 	return a.askIn(ctx, meta, tier, input, output, call)
 }
 
-// askIn asks in one tier.
+// askIn calls in one tier.
 func (a *Account) askIn(ctx context.Context, meta Meta, tier Tier, input, output int, call caller) error {
 	if tier == TierStandard && a.OffPeak.Open(a.Now()) {
 		tier = TierOffPeak
@@ -235,13 +230,13 @@ func (a *Account) askIn(ctx context.Context, meta Meta, tier Tier, input, output
 		budget = nil
 	}
 	wait := ctx
-	if a.Calls != nil { // vectors of what was answered are no further question
+	if a.Calls != nil { // embedding an answer does not count as a further question
 		var end func()
 		wait, end = slotOf(ctx).untilStopped(ctx)
 		defer end()
 	}
-	// Providers count the answer's limit against the tokens a minute until the
-	// answer is there, and so does the limiter.
+	// Providers count the answer's maximum against the tokens per minute until the answer is complete, and so does the
+	// limiter.
 	return policy.do(ctx, wait, a.Provider, input+output,
 		func() (*reservation, error) { return a.begin(ctx, budget, estimate) },
 		func(ctx context.Context, r *reservation) (Usage, error) {
@@ -249,8 +244,7 @@ func (a *Account) askIn(ctx context.Context, meta Meta, tier Tier, input, output
 		})
 }
 
-// attempt makes one call, within the time that one may take, and writes its
-// row.
+// attempt makes one call within its timeout, and writes its row.
 func (a *Account) attempt(ctx context.Context, meta Meta, tier Tier, timeout time.Duration, r *reservation,
 	call caller) (Usage, error) {
 	callCtx, cancel := ctx, context.CancelFunc(func() {})
@@ -261,7 +255,7 @@ func (a *Account) attempt(ctx context.Context, meta Meta, tier Tier, timeout tim
 	start := a.Now()
 	answer, err := call(callCtx, tier)
 	outcome := answer.outcome
-	if r.budget == nil { // else the next question is asked when it is known what is left to spend
+	if r.budget == nil { // otherwise the next question waits until the remaining budget is known
 		r.leave()
 	}
 	if err != nil {
@@ -269,7 +263,7 @@ func (a *Account) attempt(ctx context.Context, meta Meta, tier Tier, timeout tim
 		outcome = faultOf(err)
 	}
 	usage := answer.usage.clamped()
-	if tier == TierFlex { // which a provider may answer, and bill, as a standard call
+	if tier == TierFlex { // a provider may answer, and bill, it as a standard call
 		tier = cmp.Or(answer.tier, tier)
 	}
 	row := a.row(meta, tier, usage, outcome, a.Now().Sub(start), start)
@@ -289,7 +283,7 @@ func (a *Account) attempt(ctx context.Context, meta Meta, tier Tier, timeout tim
 	return usage, err
 }
 
-// KeptCall is the row of a call that was answered, for whoever keeps the answer: see [KeepCalls].
+// KeptCall is the unwritten row of an answered call, for the function that stores the answer: see [KeepCalls].
 type KeptCall struct {
 	Call   reverie.Call
 	budget *Budget
@@ -297,13 +291,13 @@ type KeptCall struct {
 
 type keepKey struct{}
 
-// KeepCalls returns a context in which the row of a call that was answered is handed to keep,
-// who writes it with the answer, or by itself where that cannot be kept.
+// KeepCalls returns a context in which the row of an answered call is passed to keep. keep must write it with the
+// answer, or by itself if the answer cannot be stored.
 func KeepCalls(ctx context.Context, keep func(*KeptCall)) context.Context {
 	return context.WithValue(ctx, keepKey{}, keep)
 }
 
-// Write has the row written, once, and the budget know.
+// Write writes the row, once, and settles the budget.
 func (k *KeptCall) Write(write func() error) error {
 	if k.budget == nil || k.budget.day.unbounded() {
 		return write()
@@ -321,8 +315,8 @@ func (k *KeptCall) Write(write func() error) error {
 	return err
 }
 
-// explain tells the caller's own end from the end of the attempt, which an
-// adapter sees as one: a caller that was cancelled is no fault of the provider.
+// explain distinguishes the end of the caller's context from the attempt's timeout, which look alike to an adapter.
+// A caller that cancels is no fault of the provider.
 func (a *Account) explain(ctx context.Context, err error) error {
 	var e *Error
 	if !errors.As(err, &e) { // an adapter's own error, such as a request that cannot be built
@@ -335,8 +329,7 @@ func (a *Account) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// record writes the row and returns the call's own error, or a [LedgerError] if
-// the row could not be written.
+// record writes the row and returns the call's own error, or a [LedgerError] if the row could not be written.
 func (a *Account) record(ctx context.Context, row reverie.Call, callErr error) error {
 	if a.Ledger == nil {
 		return callErr
@@ -349,12 +342,12 @@ func (a *Account) record(ctx context.Context, row reverie.Call, callErr error) e
 	return callErr
 }
 
-// LedgerError says that a call was made, and perhaps paid for, but could not be
-// written down. No further attempt is made: spend must be seen.
+// LedgerError says that a call was made, and perhaps paid for, but its row could not be written. No further attempt
+// is made, since spend must be visible.
 type LedgerError struct {
 	Call    reverie.Call
-	Err     error // of the ledger
-	CallErr error // of the call, nil if it was answered
+	Err     error // the ledger's error
+	CallErr error // the call's error, nil if it was answered
 }
 
 func (e *LedgerError) Error() string {
@@ -366,7 +359,7 @@ func (e *LedgerError) Error() string {
 	return fmt.Sprintf("%s, and the call could not be recorded: %v; check the database before asking again", what, e.Err)
 }
 
-// Unwrap gives both causes.
+// Unwrap returns both causes.
 func (e *LedgerError) Unwrap() []error {
 	if e.CallErr == nil {
 		return []error{e.Err}
@@ -382,7 +375,7 @@ func faultOf(err error) string {
 	return string(FaultBadRequest)
 }
 
-// maxTokens is what fits a row; a server may report anything.
+// maxTokens is what fits into a row; a server may report any number.
 const maxTokens = 1<<31 - 1
 
 func (u Usage) clamped() Usage {
@@ -392,39 +385,36 @@ func (u Usage) clamped() Usage {
 	return u
 }
 
-// EndsRun tells whether an error ends a run also where what was asked for could be done
-// without, as vectors often can: money that is spent, which a later run has again, and spend
-// that is not written down, which must be seen.
+// EndsRun reports whether an error ends a run even if the run could do without the result, as often with vectors.
+// It does for a spent budget, which a later run has again, and for spend that could not be recorded.
 func EndsRun(err error) bool {
 	return errors.As(err, new(*reverie.BudgetError)) || errors.As(err, new(*LedgerError))
 }
 
-// Journal keeps the answers of a run under the hash of their question.
+// Journal stores the answers of a run under the hash of their question.
 type Journal interface {
-	// Answers returns what is kept of a run, by hash of the question.
+	// Answers returns the stored answers of a run, by hash of the question.
 	Answers(ctx context.Context, groupID, runID, purpose string) (map[string]string, error)
 	SaveAnswer(ctx context.Context, lease reverie.Lease, a reverie.Answer) error
 }
 
-// Asker asks one model on behalf of one run, and no question twice: an answer is
-// kept before it is given, and given again when the run is continued. It serves
-// one goroutine.
+// Asker calls one model for one run, and never asks a question twice. It stores an answer before it returns it, and
+// returns the stored one when the run resumes. It is for one goroutine.
 type Asker struct {
 	Model interface {
 		Generate(ctx context.Context, meta Meta, req Request) (Response, error)
 		Name() string
 	}
-	Journal Journal              // nil: nothing is kept
-	Lease   func() reverie.Lease // nil for a dry run: nothing is kept
-	Meta    Meta                 // RunID nil: nothing is kept
+	Journal Journal              // nil: nothing is stored
+	Lease   func() reverie.Lease // nil for a dry run: nothing is stored
+	Meta    Meta                 // RunID nil: nothing is stored
 
 	kept  map[string]string // nil: not read yet
-	asked map[string]int    // how often, by hash of the question
+	asked map[string]int    // number of times, by hash of the question
 }
 
-// Ask answers a request. Only whole answers ([FinishStop]) are kept; fresh tells
-// that the model was asked now. Its errors are those of [Model.Generate] and the
-// journal's.
+// Ask answers a request. Only complete answers ([FinishStop]) are stored; fresh says that the model was called now.
+// Its errors are those of [Model.Generate] and of the journal.
 func (a *Asker) Ask(ctx context.Context, req Request) (resp Response, fresh bool, err error) {
 	keeps := a.Journal != nil && a.Lease != nil && a.Meta.RunID != nil
 	input := InputSHA256(a.Model.Name(), req.System, req.User)
@@ -456,7 +446,7 @@ func (a *Asker) Ask(ctx context.Context, req Request) (resp Response, fresh bool
 	return resp, true, nil
 }
 
-// read fetches what is kept of the run.
+// read loads the stored answers of the run.
 func (a *Asker) read(ctx context.Context) error {
 	kept, err := a.Journal.Answers(ctx, a.Meta.GroupID, *a.Meta.RunID, a.Meta.Purpose)
 	if err != nil {
@@ -468,7 +458,7 @@ func (a *Asker) read(ctx context.Context) error {
 	return nil
 }
 
-// InputSHA256 names a question: the model, what it is asked and what it is asked about.
+// InputSHA256 identifies a question by model, system and user text.
 func InputSHA256(model, system, user string) string {
 	h := sha256.New()
 	for _, part := range []string{model, system, user} {

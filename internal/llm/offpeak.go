@@ -8,15 +8,15 @@ import (
 	"reverie/internal/reverie"
 )
 
-// OffPeak is the hours of a day in which a provider asks less. A nil one has none.
+// OffPeak is the daily hours in which a provider charges less. A nil OffPeak has none.
 type OffPeak struct {
 	text        string
 	from, until time.Duration // since midnight; until is after from, or on the next day
 	zone        *time.Location
 }
 
-// ParseOffPeak reads hours such as "01:00-04:00 UTC" or "22:30-08:30 Asia/Shanghai"; nil
-// for "". Its errors are [reverie.ErrConfiguration].
+// ParseOffPeak parses hours such as "01:00-04:00 UTC" or "22:30-08:30 Asia/Shanghai"; nil for "". Its errors are
+// [reverie.ErrConfiguration].
 func ParseOffPeak(s string) (*OffPeak, error) {
 	if s == "" {
 		return nil, nil
@@ -34,10 +34,10 @@ func ParseOffPeak(s string) (*OffPeak, error) {
 	return &OffPeak{text: hours + " " + loc.String(), from: begin.Sub(midnight), until: end.Sub(midnight), zone: loc}, nil
 }
 
-// String is the hours as they are written in the settings.
+// String returns the hours as written in the settings.
 func (o *OffPeak) String() string { return o.text }
 
-// Open tells whether t is in the hours.
+// Open reports whether t is in the hours.
 func (o *OffPeak) Open(t time.Time) bool {
 	if o == nil {
 		return false
@@ -50,11 +50,11 @@ func (o *OffPeak) Open(t time.Time) bool {
 	return now >= o.from || now < o.until
 }
 
-// Change is the next time after t at which the hours begin or end.
+// Change returns the next time after t at which the hours begin or end.
 func (o *OffPeak) Change(t time.Time) time.Time {
 	local, open := t.In(o.zone), o.Open(t)
 	next := local.Truncate(time.Minute)
-	for range 25 * 60 { // clocks are put forward and back: what the hours say is looked at, not calculated
+	for range 25 * 60 { // clocks change, so each minute is tested instead of calculating
 		if next = next.Add(time.Minute); o.Open(next) != open {
 			break
 		}

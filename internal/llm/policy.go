@@ -21,23 +21,22 @@ import (
 // PolicyOptions are the rules for calling one server. Zero values mean the
 // defaults.
 type PolicyOptions struct {
-	Attempts          int           // calls at most for one answer; default 4
+	Attempts          int           // maximum number of calls for one answer; default 4
 	Backoff           time.Duration // before the second attempt, doubled each time; default 1 s
-	BreakerFailures   int           // passing faults in a row that open the breaker; default 5, negative: no breaker
-	BreakerDelay      time.Duration // that it stays open before one call may try; default 30 s
+	BreakerFailures   int           // consecutive transient faults that open the breaker; default 5, negative: no breaker
+	BreakerDelay      time.Duration // how long it stays open before a trial call; default 30 s
 	RequestsPerMinute int           // 0: no limit
-	TokensPerMinute   int           // input and output; 0: no limit
-	// Patience waits for a tier that has no capacity: instead of Attempts and the breaker,
-	// calls are made again for so long after the first of the faults that have come in a row,
-	// over all calls. A call that found no answer in time is not made again: it may be paid
-	// for. 0: none.
+	TokensPerMinute   int           // of input and output; 0: no limit
+	// Patience is for a tier that may have no capacity; 0: none. It replaces Attempts and the breaker: calls are
+	// retried for so long after the first of the consecutive faults, over all calls. A call that timed out is not
+	// retried, since it may be paid for.
 	Patience time.Duration
 }
 
 const (
 	maxBackoff    = 30 * time.Second
 	maxPatience   = 5 * time.Minute // the longest backoff of a policy with patience
-	maxRetryAfter = time.Minute     // the longest wait that a server may ask for; beyond it the call is given up
+	maxRetryAfter = time.Minute     // the longest delay that a server may request; beyond it the call is given up
 )
 
 func (o PolicyOptions) withDefaults() PolicyOptions {
@@ -48,12 +47,11 @@ func (o PolicyOptions) withDefaults() PolicyOptions {
 	return o
 }
 
-// Policy is how a server is called: when to try again, when to leave it alone,
-// and how fast. The calls that share a Policy share its breaker and limits. It
-// is safe for concurrent use.
+// Policy is how a server is called: retries, circuit breaker and rate limits. Calls that share a Policy share its
+// breaker and limits. It is safe for concurrent use.
 //
-// It waits on Go's own timers, which testing/synctest can run without waiting,
-// and every wait ends at once when the context does.
+// It uses Go's own timers, which testing/synctest can run without waiting, and every wait ends at once with its
+// context.
 type Policy struct {
 	options PolicyOptions
 	retry   retrypolicy.RetryPolicy[any]
@@ -61,8 +59,8 @@ type Policy struct {
 	limiter *limiter
 
 	mu    sync.Mutex
-	since time.Time // of the first of the passing faults that have come in a row; zero: the last call was answered
-	last  time.Time // of the newest of them
+	since time.Time // the first of the consecutive transient faults; zero: the last call was answered
+	last  time.Time // the newest of them
 }
 
 // NewPolicy returns a policy with the given rules.
@@ -81,11 +79,9 @@ func NewPolicy(options PolicyOptions) *Policy {
 	return p
 }
 
-// do makes call, again after passing faults, until it is answered or given up.
-// tokens is the estimate of what one call consumes, which call's own usage
-// corrects. begin is asked before each attempt, and nothing else is done if it
-// refuses. What is asked goes on while ctx lasts; wait may end before it, and then nothing
-// is waited for or asked any more.
+// do makes a call, with retries after transient faults, until it is answered or given up. tokens is the estimate of
+// one call, which the call's own usage corrects. begin is called before each attempt, and an error from it ends do.
+// Calls run while ctx lasts. When wait ends, which may be earlier, do stops waiting and makes no further calls.
 func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begin func() (*reservation, error),
 	call func(context.Context, *reservation) (Usage, error)) error {
 	if err := ctx.Err(); err != nil {
@@ -109,7 +105,7 @@ func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begi
 	})
 	switch {
 	case wait.Err() != nil && attempts > 0 && !p.retryable(last):
-		return last // decided before the caller gave up, so not to be lost
+		return last // return an error that came before the caller gave up
 	case err == nil:
 		return nil
 	case wait.Err() != nil && last != nil:
@@ -123,10 +119,9 @@ func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begi
 	}
 }
 
-// attempt waits for its turn while wait lasts, calls, and settles what the call has really
-// consumed.
+// attempt waits for permission while wait lasts, calls, and settles the limiter with the real usage.
 func (p *Policy) attempt(wait context.Context, report func(error), tokens int, call func() (Usage, error)) error {
-	went := context.Canceled // a call that was not made, or panics, says nothing
+	went := context.Canceled // a call that was not made, or panics, counts as given up
 	defer func() { report(went) }()
 	reserved, err := p.limiter.wait(wait, tokens)
 	if err != nil {
@@ -139,8 +134,7 @@ func (p *Policy) attempt(wait context.Context, report func(error), tokens int, c
 	return err
 }
 
-// Patient returns the policy for a tier of the same server that may have no capacity, with
-// the same limits of requests and tokens.
+// Patient returns the policy for a tier of the same server that may have no capacity, with the same rate limits.
 func (p *Policy) Patient(patience time.Duration) *Policy {
 	o := p.options
 	o.Patience = patience
@@ -149,7 +143,7 @@ func (p *Policy) Patient(patience time.Duration) *Policy {
 	return flex
 }
 
-// note keeps since when calls have failed.
+// note records since when calls have failed.
 func (p *Policy) note(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,32 +152,31 @@ func (p *Policy) note(err error) {
 		p.since = time.Time{}
 	case passing(err) != nil:
 		now := time.Now()
-		if p.since.IsZero() || now.Sub(p.last) > p.options.Patience+maxPatience { // that of another night says nothing
+		if p.since.IsZero() || now.Sub(p.last) > p.options.Patience+maxPatience { // faults long ago do not count
 			p.since = now
 		}
 		p.last = now
 	}
 }
 
-// waits tells whether a policy with patience has some left for a fault.
+// waits reports whether a policy with patience has enough left for a fault.
 func (p *Policy) waits(fault *Error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	patience := p.options.Patience
 	if fault.Fault != FaultRateLimited && fault.Status != http.StatusServiceUnavailable {
-		patience = min(patience, maxPatience) // it fails, which is not that it has no capacity
+		patience = min(patience, maxPatience) // another failure than missing capacity
 	}
 	return fault.Fault != FaultTimeout && time.Since(p.since)+fault.RetryAfter < patience
 }
 
-// retryable tells the errors after which another attempt makes sense. One whose
-// spend could not be recorded is none, and neither is a server that asks for
-// more patience than there is.
+// retryable reports whether another attempt makes sense. It does not if the spend could not be recorded, or if the
+// server requests a longer delay than allowed.
 func (p *Policy) retryable(err error) bool {
 	if ledger := (*LedgerError)(nil); errors.As(err, &ledger) {
 		return false
 	}
-	if errors.As(err, new(*BreakerError)) { // nobody was asked, nor will be for a while
+	if errors.As(err, new(*BreakerError)) { // the server was not called, and will not be for a while
 		return false
 	}
 	fault := passing(err)
@@ -193,9 +186,8 @@ func (p *Policy) retryable(err error) bool {
 	return fault != nil && fault.RetryAfter <= maxRetryAfter
 }
 
-// delay is what the server asked for, never less, or else an exponential
-// backoff; both with jitter, so that those who failed together do not come back
-// together.
+// delay returns at least what the server requests, otherwise an exponential backoff. Both have jitter, so that
+// calls that failed together are not retried together.
 func (p *Policy) delay(exec failsafe.ExecutionAttempt[any]) time.Duration {
 	if fault := passing(exec.LastError()); fault != nil && fault.RetryAfter > 0 {
 		return fault.RetryAfter + rand.N(fault.RetryAfter/10+1)
@@ -210,8 +202,8 @@ func (p *Policy) delay(exec failsafe.ExecutionAttempt[any]) time.Duration {
 	return backoff - rand.N(backoff/4+1)
 }
 
-// newBreaker leaves a server alone for a while after several passing faults in a row. Then one call tries it, and
-// decides. It is nil where there is none.
+// newBreaker returns a circuit breaker that opens after several consecutive transient faults. Later, one trial call
+// decides whether it closes. It is nil if there is none.
 func newBreaker(o PolicyOptions) circuitbreaker.CircuitBreaker[any] {
 	if o.BreakerFailures < 0 {
 		return nil
@@ -220,9 +212,9 @@ func newBreaker(o PolicyOptions) circuitbreaker.CircuitBreaker[any] {
 		WithDelay(o.BreakerDelay).Build()
 }
 
-// acquire asks for permission to call; last is the failure before, if any. How the call went is to be reported,
-// once. A caller that gave up says nothing about the server, unless his call was the one to try it. Neither does a call
-// from before the server was left alone: the trial decides.
+// acquire asks for permission to call; last is the previous failure, if any. The caller must report the result of
+// the call once. A caller that gave up says nothing about the server, unless its call was the trial. Neither does a
+// call from before the breaker opened: the trial decides.
 func (p *Policy) acquire(provider string, last error) (report func(error), err error) {
 	b := p.breaker
 	if b == nil {
@@ -237,25 +229,24 @@ func (p *Policy) acquire(provider string, last error) (report func(error), err e
 		case !trial && !b.IsClosed():
 		case passing(err) != nil, trial && gaveUp(err):
 			b.RecordFailure()
-		case !gaveUp(err): // an answer, if only a refusal: the server is there
+		case !gaveUp(err): // any answer, even a refusal: the server works
 			b.RecordSuccess()
 		}
 	}, nil
 }
 
-// gaveUp tells whether it was the caller that ended the call, by his own deadline or
-// otherwise, which says nothing of the server.
+// gaveUp reports whether the caller ended the call, by its deadline or otherwise, which says nothing about the
+// server.
 func gaveUp(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Fault == FaultCanceled || errors.Is(err, context.Canceled)
 }
 
-// BreakerError says that a call was not made, since the ones before it failed.
-// It is a [reverie.ErrDeferred].
+// BreakerError says that a call was not made, since earlier ones failed. It is a [reverie.ErrDeferred].
 type BreakerError struct {
 	Provider string
-	Wait     time.Duration // until a call may try again
-	Last     error         // failure of this same call just before, nil if there was none
+	Wait     time.Duration // until the next trial call
+	Last     error         // previous failure of the same call, nil if there was none
 }
 
 func (e *BreakerError) Error() string {
@@ -270,19 +261,17 @@ func (e *BreakerError) Error() string {
 // Is makes errors.Is(err, reverie.ErrDeferred) true.
 func (e *BreakerError) Is(target error) bool { return target == reverie.ErrDeferred }
 
-// Unwrap gives the failure that opened the breaker, if this call saw it.
+// Unwrap returns the failure that opened the breaker, if this call met it.
 func (e *BreakerError) Unwrap() error { return e.Last }
 
-// limiter keeps within a provider's requests and tokens a minute. Both parts
-// may be nil: no limit.
+// limiter keeps within a provider's requests and tokens per minute. Each part may be nil: no limit.
 type limiter struct {
 	requests *rate.Limiter
 	tokens   *rate.Limiter
 }
 
-// newLimiter spreads requests over the minute, a second's worth at once at
-// most; tokens may be spent a minute's worth at once, since one call can need
-// as many.
+// newLimiter spreads requests over the minute, with a burst of one second's worth. Tokens may be spent a minute's
+// worth at once, since one call can need as many.
 func newLimiter(o PolicyOptions) *limiter {
 	l := &limiter{}
 	if o.RequestsPerMinute > 0 {
@@ -298,9 +287,9 @@ func perMinute(n, burst int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(n)/60), burst)
 }
 
-// wait reserves a request and the estimated tokens and waits for its turn. It
-// returns how many tokens were reserved: a call larger than a minute's worth
-// waits for a full bucket, and its usage puts the bucket into debt.
+// wait reserves a request and the estimated tokens, and waits until they are available. It returns the number of
+// reserved tokens. A call larger than a minute's worth waits for a full bucket, and its usage puts the bucket into
+// debt.
 func (l *limiter) wait(ctx context.Context, tokens int) (reserved int, err error) {
 	if l.tokens != nil {
 		reserved = min(max(tokens, 0), l.tokens.Burst())
@@ -317,8 +306,7 @@ func (l *limiter) wait(ctx context.Context, tokens int) (reserved int, err error
 	return reserved, nil
 }
 
-// waitError turns the limiter's refusal to wait past a deadline into that
-// deadline.
+// waitError replaces the limiter's refusal to wait past a deadline by that deadline's error.
 func waitError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("waiting for the rate limit: %w", cause)
@@ -326,9 +314,8 @@ func waitError(ctx context.Context, err error) error {
 	return fmt.Errorf("waiting for the rate limit: %w: %w", err, context.DeadlineExceeded)
 }
 
-// settle replaces the reservation by what was consumed. A call that the server
-// turned away consumed nothing; of one that broke off nobody knows, so its
-// reservation stays spent.
+// settle replaces the reservation by the usage. A call that the server rejected used nothing. The usage of a call
+// that broke off is unknown, so its reservation stays spent.
 func (l *limiter) settle(reserved int, used Usage, err error) {
 	if l.tokens == nil {
 		return
@@ -343,9 +330,8 @@ func (l *limiter) settle(reserved int, used Usage, err error) {
 	l.give(reserved - consumed)
 }
 
-// give puts n tokens back, or takes them if n is negative. The bucket takes any
-// number back and forgets what overflows; it lends no more than it can hold at
-// once, hence the steps.
+// give returns n tokens, or takes them if n is negative. The bucket accepts any number and drops what overflows. It
+// cannot lend more than its capacity at once, hence the steps.
 func (l *limiter) give(n int) {
 	if l.tokens == nil {
 		return

@@ -12,9 +12,9 @@ import (
 	"reverie/internal/text"
 )
 
-// Queue keeps the questions of runs, which are asked in batches.
+// Queue holds the questions of runs that are asked in batches.
 type Queue interface {
-	// Put keeps a question, the first time, and says what has become of it.
+	// Put stores a question, if it is new, and returns its state.
 	Put(ctx context.Context, m *Model, meta Meta, req Request) (Queued, error)
 	// Keep stores the answer to a question that was asked directly in the end.
 	Keep(ctx context.Context, meta Meta, id string, resp Response) error
@@ -22,22 +22,22 @@ type Queue interface {
 
 // Queued is a question in a [Queue].
 type Queued struct {
-	ID       string    // "": nothing is kept of it
-	Response *Response // nil: there is none yet
-	Fault    Fault     // why there will be none; "" while one may come
-	Direct   bool      // it is to be asked directly: batches have failed it, or have none of it
+	ID       string    // "": the question is not stored
+	Response *Response // nil: not answered yet
+	Fault    Fault     // why it will not be answered; "" while it may be
+	Direct   bool      // ask it directly: batches failed to answer it, or do not contain it
 }
 
 type queueKey struct{}
 
-// WithQueue returns a context in which the questions of runs go into a queue, where the
-// model's provider answers batches. One that has no answer yet is a [*PendingError].
+// WithQueue returns a context in which the questions of runs go into a queue, if the model's provider has batches.
+// A question without an answer yet returns a [*PendingError].
 func WithQueue(ctx context.Context, q Queue) context.Context {
 	return context.WithValue(ctx, queueKey{}, q)
 }
 
-// PendingError says that a question waits for the answer of a batch. It is a
-// [reverie.ErrDeferred]: whoever asks again later finds the answer.
+// PendingError says that a question waits for the answer of a batch. It is a [reverie.ErrDeferred]: asking again
+// later returns the answer.
 type PendingError struct{ Model string }
 
 func (e *PendingError) Error() string {
@@ -48,19 +48,19 @@ func (e *PendingError) Error() string {
 // Is makes errors.Is(err, reverie.ErrDeferred) true.
 func (e *PendingError) Is(target error) bool { return target == reverie.ErrDeferred }
 
-// IsPending tells whether an error is that a question waits for a batch.
+// IsPending reports whether an error says that a question waits for a batch.
 func IsPending(err error) bool { return errors.As(err, new(*PendingError)) }
 
-// Batcher hands in questions of the model; nil where its provider takes none.
+// Batcher returns the model's batcher; nil if its provider has no batches.
 func (m *Model) Batcher() Batcher { return m.account.Batcher }
 
-// BatchCost is what a call would cost in a batch, in USD.
+// BatchCost returns the cost of a call in a batch, in USD.
 func (m *Model) BatchCost(u Usage) float64 {
 	price, _ := priceOf(m.account.Prices, m.account.Model, TierBatch)
 	return price.Cost(u)
 }
 
-// queued is the answer to a question out of a queue.
+// queued answers a question from the queue.
 func (m *Model) queued(ctx context.Context, q Queue, meta Meta, req Request) (Response, error) {
 	asked, err := q.Put(ctx, m, meta, req)
 	switch {
@@ -80,8 +80,8 @@ func (m *Model) queued(ctx context.Context, q Queue, meta Meta, req Request) (Re
 	return resp, err
 }
 
-// Receive makes of what a batch has answered to a question of so many tokens what
-// [Model.Generate] would return, and the row of the call, which is not written yet.
+// Receive converts a batch's answer to a question of that many tokens. It returns what [Model.Generate] would
+// return, and the row of the call, which is not written yet.
 func (m *Model) Receive(meta Meta, tokens int, a BatchAnswer, sent time.Time) (Response, reverie.Call) {
 	resp, outcome := a.Response, faultOf(a.Err)
 	if a.Err == nil {
@@ -95,7 +95,7 @@ func (m *Model) Receive(meta Meta, tokens int, a BatchAnswer, sent time.Time) (R
 	return resp, m.account.row(meta, cmp.Or(resp.Tier, TierBatch), resp.Usage, outcome, now.Sub(sent), now)
 }
 
-// row is that of a call.
+// row returns the row of a call.
 func (a *Account) row(meta Meta, tier Tier, usage Usage, outcome string, took time.Duration, at time.Time) reverie.Call {
 	usage = usage.clamped()
 	price, _ := priceOf(a.Prices, a.Model, tier)
@@ -105,11 +105,11 @@ func (a *Account) row(meta Meta, tier Tier, usage Usage, outcome string, took ti
 		CreatedAt: at.UTC()}
 }
 
-// Reservation is what a question that is out may spend.
+// Reservation is the reserved spend of a running question.
 type Reservation struct{ of reservation }
 
-// Reserve counts a question of so many tokens, and its answer of so many, as under way in a
-// batch, or says which limit of the budget is spent.
+// Reserve counts a question and its answer, in tokens, as running in a batch, or says which limit of the budget is
+// spent.
 func (m *Model) Reserve(ctx context.Context, tokens, answer int) (*Reservation, error) {
 	r := m.reservation(ctx, tokens, answer)
 	if err := r.of.budget.begin(ctx, r.of.estimate); err != nil {
@@ -119,7 +119,7 @@ func (m *Model) Reserve(ctx context.Context, tokens, answer int) (*Reservation, 
 	return r, nil
 }
 
-// Hold is [Model.Reserve] for a question that is out already, whatever is spent.
+// Hold is [Model.Reserve] for a question that is already running, even if a limit is spent.
 func (m *Model) Hold(ctx context.Context, tokens, answer int) (*Reservation, error) {
 	r := m.reservation(ctx, tokens, answer)
 	r.of.budget.hold(r.of.estimate)
@@ -136,14 +136,14 @@ func (m *Model) reservation(ctx context.Context, tokens, answer int) *Reservatio
 		estimate: InBatches(m.account.Prices, m.Name(), 1, Usage{InputTokens: tokens, OutputTokens: answer})}}
 }
 
-// InBatches is what questions of "provider/model" that are out in batches are thought to take.
+// InBatches estimates the spend of questions of "provider/model" that are running in batches.
 func InBatches(prices map[string]Price, model string, questions int, u Usage) reverie.Spend {
 	_, name, _ := strings.Cut(model, "/")
 	price, _ := priceOf(prices, name, TierBatch)
 	return reverie.Spend{Calls: questions, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostUSD: price.Cost(u)}
 }
 
-// Settle has the row of the answer written, and counts it instead of the estimate.
+// Settle writes the row of the answer, and counts it instead of the estimate.
 func (r *Reservation) Settle(row reverie.Call, write func() bool) {
 	if r == nil {
 		write()
@@ -153,7 +153,7 @@ func (r *Reservation) Settle(row reverie.Call, write func() bool) {
 	r.of.budget.batched(r.of.estimate, -1)
 }
 
-// Release gives back what is not answered.
+// Release releases the estimate of a question that is not answered.
 func (r *Reservation) Release() {
 	if r != nil && !r.of.settled {
 		r.of.release()
@@ -161,8 +161,8 @@ func (r *Reservation) Release() {
 	}
 }
 
-// BudgetSpent is the [*reverie.BudgetError] of a context's budget that is spent, whatever
-// is under way; nil while it is not.
+// BudgetSpent returns the [*reverie.BudgetError] if the context's budget is spent, without counting running calls;
+// nil otherwise.
 func BudgetSpent(ctx context.Context) error {
 	b := budgetOf(ctx)
 	if b == nil {
@@ -177,7 +177,7 @@ func BudgetSpent(ctx context.Context) error {
 	return b.day.tally.over()
 }
 
-// over is [tally.begin] for what is spent alone; nothing begins.
+// over is [tally.begin] for what is spent alone, and starts no call.
 func (t *tally) over() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

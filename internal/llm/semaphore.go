@@ -8,19 +8,17 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Semaphore bounds how much is done at a time: how many questions models are asked
-// ([Account.Calls]), or how many groups are worked on meanwhile ([Semaphore.Work]). Whoever
-// has to wait is served in the order of coming. A nil one has no bound. It is safe for
+// Semaphore bounds concurrency: of questions to models ([Account.Calls]), or of groups that are worked on
+// ([Semaphore.Work]). It serves waiting callers in order of arrival. A nil Semaphore has no bound. It is safe for
 // concurrent use.
 type Semaphore struct {
 	taken chan struct{}
 }
 
-// NewSemaphore returns n places.
+// NewSemaphore returns a semaphore with n places.
 func NewSemaphore(n int) *Semaphore { return &Semaphore{taken: make(chan struct{}, n)} }
 
-// enter waits for a place; there is none for whoever is told to stop. What it returns
-// gives the place back, and may be called twice.
+// enter waits for a place, unless ctx ends or stop is closed. leave releases the place, and may be called twice.
 func (p *Semaphore) enter(ctx context.Context, stop <-chan struct{}) (leave func(), err error) {
 	if p == nil {
 		return func() {}, nil
@@ -32,7 +30,7 @@ func (p *Semaphore) enter(ctx context.Context, stop <-chan struct{}) (leave func
 	case <-stop:
 	case <-ctx.Done():
 	}
-	select { // first of all, also where a place was free
+	select { // checked first, even if a place is free
 	case <-stop:
 		err = errStopped
 	default:
@@ -45,12 +43,11 @@ func (p *Semaphore) enter(ctx context.Context, stop <-chan struct{}) (leave func
 	return nil, err
 }
 
-// Work waits for a place to work in. While a model is asked with the context that it
-// returns, the place is another's; so a few places keep many models busy, and who came
-// first is done first, where all at once would come late. When stop is closed nothing
-// further is asked that needs a place, and what waits for one, for a server's limit or for
-// its next attempt is given up, as [reverie.ErrDeferred]. The end of ctx ends the waiting:
-// what is left to do then is done without a place. Leave is to be called at the end.
+// Work waits for a place and returns a context for the work. While a model is called with that context, another
+// worker may use the place. So a few places keep many models busy, and work that came first is finished first. When
+// stop is closed, no further call is made that needs a place. Waiting for a place, for a server's limit or for a
+// retry then ends with [reverie.ErrDeferred]. When ctx ends, waiting ends too, and the rest of the work is done
+// without a place. The caller must call leave at the end.
 func (p *Semaphore) Work(ctx context.Context, stop <-chan struct{}) (work context.Context, leave func()) {
 	d := &slot{places: p, stop: stop}
 	d.acquire(ctx)
@@ -59,25 +56,25 @@ func (p *Semaphore) Work(ctx context.Context, stop <-chan struct{}) (work contex
 
 type slotKey struct{}
 
-// slot is the place of one who works, and may ask several questions at a time.
+// slot is the place of one worker, which may ask several questions at a time.
 type slot struct {
 	places *Semaphore
 	stop   <-chan struct{}
 	mu     sync.Mutex
-	away   int    // questions under way
-	leave  func() // nil: there is no place to give back
+	away   int    // running questions
+	leave  func() // nil: the worker holds no place
 }
 
-// slotOf is where the caller works; nil is nowhere in particular.
+// slotOf returns the slot in which the caller works; nil if it has none.
 func slotOf(ctx context.Context) *slot {
 	d, _ := ctx.Value(slotKey{}).(*slot)
 	return d
 }
 
-// errStopped is why nothing further is asked.
+// errStopped is why no further questions are asked.
 var errStopped = fmt.Errorf("nothing further is asked, being told to stop: %w", reverie.ErrDeferred)
 
-// untilStopped is ctx, and ends when those who work in the slot are told to stop, too.
+// untilStopped returns a context that ends with ctx, or when the worker is told to stop.
 func (d *slot) untilStopped(ctx context.Context) (wait context.Context, end func()) {
 	if d == nil || d.stop == nil {
 		return ctx, func() {}
@@ -93,7 +90,7 @@ func (d *slot) untilStopped(ctx context.Context) (wait context.Context, end func
 	return wait, func() { cancel(nil) }
 }
 
-// stopped tells whether those who work in the slot have been told to stop.
+// stopped reports whether the worker has been told to stop.
 func (d *slot) stopped() bool {
 	if d == nil || d.stop == nil {
 		return false
@@ -120,7 +117,7 @@ func (d *slot) release() {
 	}
 }
 
-// ask gives the place back until what it returns is called, by the last of those who ask.
+// ask releases the place. The last of the concurrent askers to call back acquires it again.
 func (d *slot) ask(ctx context.Context) (back func()) {
 	if d == nil {
 		return func() {}
@@ -139,17 +136,16 @@ func (d *slot) ask(ctx context.Context) (back func()) {
 	}
 }
 
-// reservation is an attempt that may be made: it has a place until it is answered, and
-// what it may spend.
+// reservation is the permission for an attempt: a place until it is answered, and the reserved spend.
 type reservation struct {
-	leave    func() // gives the place back
+	leave    func() // releases the place
 	budget   *Budget
 	estimate reverie.Spend
 	settled  bool
 }
 
-// begin waits for a place, and lets a call of that estimate begin, or says which limit is
-// spent. What it returns must be released.
+// begin waits for a place, and starts a call with that estimate, or says which limit is spent. The caller must
+// release the result.
 func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) (*reservation, error) {
 	var stop <-chan struct{}
 	if d := slotOf(ctx); d != nil && a.Calls != nil {
@@ -165,7 +161,7 @@ func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) 
 	}
 	r := &reservation{leave: leave, budget: b, estimate: estimate}
 	select {
-	case <-stop: // while the ledger was read
+	case <-stop: // stop was closed while the ledger was read
 		r.release()
 		return nil, errStopped
 	default:
@@ -173,8 +169,7 @@ func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) 
 	}
 }
 
-// settle writes a call's row, and counts it instead of the estimate. write
-// reports whether the ledger has the row.
+// settle writes a call's row, and counts it instead of the estimate. write reports whether the ledger has the row.
 func (r *reservation) settle(row reverie.Call, write func() bool) {
 	if r.budget == nil {
 		write()
@@ -185,7 +180,7 @@ func (r *reservation) settle(row reverie.Call, write func() bool) {
 	r.settled = true
 }
 
-// release gives back the place, and what a call that was not made had reserved.
+// release releases the place, and the estimate of a call that was not made.
 func (r *reservation) release() {
 	r.leave()
 	if r.budget != nil && !r.settled {

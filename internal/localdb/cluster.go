@@ -1,24 +1,21 @@
 //go:build unix
 
-// Package localdb runs a private PostgreSQL for the binary itself, for when no
-// database is configured. It is started on demand, shared by all processes that run
-// at the same time, and stopped when the last of them ends, however that one ended.
+// Package localdb runs a private PostgreSQL for the binary itself when no database is configured. It starts on
+// demand, is shared by all processes that run at the same time, and stops when the last of them has ended, for
+// whatever reason.
 //
-// [Start] joins a running server. Where none runs, it starts the process of
-// [Supervise], which starts the server and stops it. A process is needed for that: who
-// is killed cannot stop a server, and a command that follows another at once should find
-// it running. Three locks in the cluster's directory say who is there. The kernel drops a
-// lock when its holder dies.
+// [Start] joins a running server. If none runs, it starts a process that calls [Supervise], which starts and stops
+// the server. The server needs this process: a killed command could not stop it, and the next command should find
+// it running. Three lock files in the cluster's directory coordinate the processes. The kernel releases a lock when
+// its holder dies.
 //
-//   - users.lock is held shared by every [Cluster]. Who gets it exclusively knows that
-//     nobody uses the server.
+//   - users.lock is held shared by every [Cluster]. A process that acquires it exclusively knows
+//     that nobody uses the server.
 //   - server.lock is inherited by the supervisor and by PostgreSQL's processes. It is free
-//     when all of them are gone. A process number in a file, left by a crash, proves
-//     nothing.
-//   - start.lock makes starters wait for each other.
+//     when all of them have ended. A process number in a file proves nothing: a crash leaves it.
+//   - start.lock serialises starters.
 //
-// On Linux the server ends with a supervisor that is killed. A server that is killed is
-// not started again before the next Start.
+// On Linux, killing the supervisor stops the server. A killed server starts again only at the next Start.
 package localdb
 
 import (
@@ -41,45 +38,42 @@ import (
 	"github.com/lib/pq"
 )
 
-// startTimeout bounds how long [Start] waits for the server, unless the context
-// ends sooner. Recovery after a crash takes seconds.
+// startTimeout bounds how long [Start] waits for the server, unless the context ends sooner. Crash recovery takes
+// seconds.
 const startTimeout = 2 * time.Minute
 
-// Options says where the cluster lives and how it is run. What describes the
-// server (BinDir, Settings, Linger) counts for who starts it; who joins a
-// running one takes it as it is.
+// Options configure the cluster. BinDir, Settings and Linger describe the server: only the process that starts it
+// applies them.
 type Options struct {
-	// Dir is the cluster's directory, see [DefaultDir]. It is made if absent.
-	// For root it may be another one that is used, see [Locate].
+	// Dir is the cluster's directory, see [DefaultDir]. It is created if it does not exist. For root another directory
+	// may be used, see [Locate].
 	Dir string
-	// BinDir holds postgres and initdb. Empty: look for them.
+	// BinDir contains postgres and initdb. Empty: search for them.
 	BinDir string
 	// Settings are PostgreSQL settings, such as "fsync": "off" in tests.
 	Settings map[string]string
 	// Supervisor is the command line of a process that calls [Supervise] with
 	// the same Dir. Empty: this binary with the arguments "local-server" and Dir.
 	Supervisor []string
-	// Linger is how long the server outlives its last user, so that a command that
-	// follows another at once finds it running: 2 s if zero, not at all if negative.
+	// Linger is how long the server runs after its last user, so that the next command finds it running: 2 s if zero,
+	// not at all if negative.
 	Linger time.Duration
-	// Log takes what happens.
+	// Log receives the events of the cluster.
 	Log *slog.Logger `json:"-"`
 }
 
-// Cluster is a running private PostgreSQL, kept running until [Cluster.Close]
-// or the end of this process. It is safe for concurrent use.
+// Cluster is a running private PostgreSQL. It runs until [Cluster.Close] or the end of this process. It is safe for
+// concurrent use.
 type Cluster struct {
 	loc   Location
 	close func() error
 }
 
-// Start makes the cluster if it is new, starts its server if it does not run,
-// and joins it. It waits until the server takes connections, two minutes at
-// most.
+// Start creates the cluster if necessary, starts its server if it does not run, and joins it. It waits until the
+// server accepts connections, two minutes at most.
 //
-// Where PostgreSQL or pgvector is missing or of the wrong version, the error is a
-// [reverie.ErrConfiguration] that names the command to run. The other errors are those of
-// the file system, and what initdb or PostgreSQL itself says.
+// If PostgreSQL or pgvector is missing or has the wrong version, the error is a [reverie.ErrConfiguration] that
+// names the command to run. Other errors come from the file system, initdb or PostgreSQL.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -90,7 +84,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err := loc.prepare(); err != nil {
 		return nil, err
 	}
-	// Whoever stops the server holds this lock until it is stopped.
+	// The process that stops the server holds this lock until the server has stopped.
 	users, err := loc.lock(ctx, usersLock, syscall.LOCK_SH)
 	if err != nil {
 		return nil, fmt.Errorf("join the private database: %w; is %s another user's?", err, loc.Dir)
@@ -102,11 +96,11 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// Location says where the cluster lives and as whom its server runs.
+// Location returns where the cluster is and which account runs its server.
 func (c *Cluster) Location() Location { return c.loc }
 
-// URL is the address of one of the cluster's databases, for lib/pq and for
-// psql. It makes nothing, see [Cluster.EnsureDatabase].
+// URL returns the address of one of the cluster's databases, for lib/pq and psql. It does not create the database,
+// see [Cluster.EnsureDatabase].
 func (c *Cluster) URL(database string) string { return c.loc.url(database) }
 
 func (l Location) url(database string) string {
@@ -119,7 +113,7 @@ func (l Location) url(database string) string {
 	return u.String()
 }
 
-// EnsureDatabase makes the database unless it exists.
+// EnsureDatabase creates the database unless it exists.
 func (c *Cluster) EnsureDatabase(ctx context.Context, name string) error {
 	if err := c.ensureDatabase(ctx, name); err != nil {
 		return fmt.Errorf("make database %q: %w", name, err)
@@ -138,22 +132,20 @@ func (c *Cluster) ensureDatabase(ctx context.Context, name string) error {
 	if err != nil || exists {
 		return err
 	}
-	// Outside a transaction, as PostgreSQL demands; repeating it is harmless.
+	// PostgreSQL requires this outside a transaction; repeating it is harmless.
 	_, err = db.ExecContext(ctx, `CREATE DATABASE `+pq.QuoteIdentifier(name))
 	var refused *pq.Error
 	if errors.As(err, &refused) && (refused.Code == "42P04" || refused.Code == "23505") {
-		return nil // somebody else made it at the same time
+		return nil // another process created it at the same time
 	}
 	return err
 }
 
-// Close ends the use of the cluster, at once. The server stops by itself when
-// nobody else uses it. Closing again does nothing.
+// Close ends the use of the cluster at once. The server stops when nobody else uses it. Further calls do nothing.
 func (c *Cluster) Close() error { return c.close() }
 
-// AwaitStop waits until neither a supervisor nor a server runs on the cluster at dir:
-// until it may be moved, copied or removed. It stops nothing, and fails when ctx ends
-// first.
+// AwaitStop waits until neither a supervisor nor a server runs in the cluster at dir, so that it may be moved,
+// copied or removed. It stops nothing, and fails if ctx ends first.
 func AwaitStop(ctx context.Context, dir string) error {
 	loc, err := Locate(dir)
 	if err != nil {
@@ -169,9 +161,8 @@ func AwaitStop(ctx context.Context, dir string) error {
 	return lock.Close()
 }
 
-// join makes the cluster if it is new and starts its server if it does not run. It
-// returns when the server takes connections. users.lock is held shared, so nobody stops
-// the server from here on.
+// join creates the cluster if necessary and starts its server if it does not run. It returns when the server
+// accepts connections. The caller holds users.lock shared, so nobody stops the server from here on.
 func (c *Cluster) join(ctx context.Context, o Options) error {
 	start, err := c.loc.lock(ctx, startLock, syscall.LOCK_EX)
 	if err != nil {
@@ -183,14 +174,14 @@ func (c *Cluster) join(ctx context.Context, o Options) error {
 		return fmt.Errorf("connect to the private database: %w", err)
 	}
 	defer db.Close()
-	logStart := int64(-1) // where the log of our own launch begins; -1: there was none
+	logStart := int64(-1) // offset in the log at which our own launch begins; -1: none
 	for {
 		server, err := c.loc.claimServer()
 		var down error
 		switch {
 		case err != nil:
 			return fmt.Errorf("start the private database: %w", err)
-		case server == nil: // it runs, though it may be starting, or be left by a supervisor that was killed
+		case server == nil: // it runs; it may be starting, or its supervisor may have been killed
 			if down = db.PingContext(ctx); down == nil {
 				return nil
 			}
@@ -214,8 +205,8 @@ func (c *Cluster) join(ctx context.Context, o Options) error {
 	}
 }
 
-// passing tells whether waiting may mend what a server that runs answers: it starts, stops, or
-// has no place left.
+// passing reports whether waiting may resolve a server's error: it is starting, stopping, or has no free
+// connection.
 func passing(err error) bool {
 	var refused *pq.Error
 	if errors.As(err, &refused) {
@@ -226,11 +217,11 @@ func passing(err error) bool {
 
 const (
 	serverLog    = "server.log"
-	maxServerLog = 8 << 20 // bytes from which the log starts over, keeping one old file
+	maxServerLog = 8 << 20 // size in bytes at which a new log begins; one old file is kept
 )
 
-// openLog opens the log of the supervisor and the server, and starts it over when it is
-// large. It returns where the log ends.
+// openLog opens the log of the supervisor and the server, and begins a new one if it is large. It returns the
+// offset of the log's end.
 func (l Location) openLog() (log *os.File, end int64, err error) {
 	path := l.path(serverLog)
 	if info, err := os.Stat(path); err == nil {
@@ -248,7 +239,7 @@ func (l Location) openLog() (log *os.File, end int64, err error) {
 	return log, end, nil
 }
 
-// tail returns the last ten lines of a log from an offset on.
+// tail returns the last ten lines of a log after an offset.
 func tail(path string, from int64) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -258,10 +249,9 @@ func tail(path string, from int64) string {
 	return strings.Join(lines[max(0, len(lines)-10):], "\n")
 }
 
-// launch makes the cluster if it is new, and starts a supervisor in a session of its own,
-// which outlives this process and takes over server.lock. It returns where in the log the
-// supervisor's words begin. It touches nothing where PostgreSQL or pgvector is missing, or
-// of the wrong version.
+// launch creates the cluster if necessary, and starts a supervisor in its own session. The supervisor outlives this
+// process and inherits server.lock. launch returns the log offset at which the supervisor's output begins. It
+// changes nothing if PostgreSQL or pgvector is missing or has the wrong version.
 func (c *Cluster) launch(ctx context.Context, o Options, server *os.File) (logStart int64, err error) {
 	if o.BinDir, err = c.create(ctx, o); err != nil {
 		return 0, err
@@ -280,7 +270,7 @@ func (c *Cluster) launch(ctx context.Context, o Options, server *os.File) (logSt
 	if len(command) == 0 {
 		self, err := os.Executable()
 		if runtime.GOOS == "linux" {
-			self, err = "/proc/self/exe", nil // also where the file was replaced by a newer one
+			self, err = "/proc/self/exe", nil // works also if a newer file has replaced the binary
 		}
 		if err != nil {
 			return 0, fmt.Errorf("start the private database's supervisor: %w", err)
@@ -302,7 +292,7 @@ func (c *Cluster) launch(ctx context.Context, o Options, server *os.File) (logSt
 	return logStart, cmd.Process.Release()
 }
 
-// create makes the cluster if it is new, and returns where its PostgreSQL is.
+// create creates the cluster if necessary, and returns the directory of its PostgreSQL programs.
 func (c *Cluster) create(ctx context.Context, o Options) (binDir string, err error) {
 	major, err := dataMajor(c.loc.data())
 	if err != nil {

@@ -17,15 +17,14 @@ import (
 	"reverie/internal/reverie"
 )
 
-// installation is PostgreSQL as found on the machine.
+// installation is a PostgreSQL installed on the machine.
 type installation struct {
-	bin    string // where initdb and postgres are
+	bin    string // directory of initdb and postgres
 	major  int
 	vector bool // pgvector is installed for it
 }
 
-// binDirs are patterns of where packages put PostgreSQL. A variable, so that
-// tests can look elsewhere.
+// binDirs are patterns of the directories in which packages install PostgreSQL. Tests replace them.
 var binDirs = []string{
 	"/usr/lib/postgresql/*/bin",         // Debian, Ubuntu
 	"/usr/pgsql-*/bin",                  // Red Hat, from postgresql.org
@@ -36,9 +35,8 @@ var binDirs = []string{
 	"/Applications/Postgres.app/Contents/Versions/*/bin",
 }
 
-// findInstallation returns the installation to use: the one in binDir if given,
-// else the highest version that has pgvector. With major > 0, the version of
-// existing data, it must be that one. data is for the error's text.
+// findInstallation returns the installation to use: the one in binDir if given, otherwise the highest version with
+// pgvector. If major > 0, the version of existing data, it must be that version. data is used in the error text.
 func findInstallation(ctx context.Context, binDir, data string, major int) (installation, error) {
 	dirs := []string{binDir}
 	if binDir == "" {
@@ -53,14 +51,14 @@ func findInstallation(ctx context.Context, binDir, data string, major int) (inst
 		if err != nil && binDir != "" {
 			return in, missing(err.Error(), "give the directory that holds postgres and initdb")
 		}
-		if err == nil { // else it is not a PostgreSQL, or one that does not run here
+		if err == nil { // otherwise it is no PostgreSQL, or does not run here
 			found = append(found, in)
 		}
 	}
 	return pick(found, data, major)
 }
 
-// pick chooses among what was found.
+// pick chooses one of the installations found.
 func pick(found []installation, data string, major int) (installation, error) {
 	slices.SortStableFunc(found, func(a, b installation) int { return cmp.Compare(b.major, a.major) })
 	var recent, fit []installation
@@ -93,14 +91,13 @@ func pick(found []installation, data string, major int) (installation, error) {
 	return installation{}, missing(what, "run scripts/setup.sh, or `"+packages(17)+"`")
 }
 
-// missing says why there can be no private cluster, and what to do.
+// missing returns the error that no private cluster can be created, with a remedy.
 func missing(what, remedy string) error {
 	return fmt.Errorf("%s: %w: %s, or set REVERIE_DATABASE_URL to a PostgreSQL with pgvector", what,
 		reverie.ErrConfiguration, remedy)
 }
 
-// candidates lists the directories that may hold PostgreSQL, real paths, each
-// once.
+// candidates lists the directories that may contain PostgreSQL, with links resolved and without duplicates.
 func candidates(ctx context.Context) []string {
 	var dirs []string
 	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
@@ -112,7 +109,7 @@ func candidates(ctx context.Context) []string {
 		}
 	}
 	for _, pattern := range binDirs {
-		matches, _ := filepath.Glob(pattern) // fails on a bad pattern only
+		matches, _ := filepath.Glob(pattern) // fails only for an invalid pattern
 		dirs = append(dirs, matches...)
 	}
 	var once []string
@@ -124,7 +121,7 @@ func candidates(ctx context.Context) []string {
 	return once
 }
 
-// inspect asks the programs in bin for their version and extensions.
+// inspect determines the version and extensions of the programs in bin.
 func inspect(ctx context.Context, bin string) (installation, error) {
 	in := installation{bin: bin}
 	if _, err := os.Stat(filepath.Join(bin, "initdb")); err != nil {
@@ -145,8 +142,8 @@ func inspect(ctx context.Context, bin string) (installation, error) {
 	return in, nil
 }
 
-// shareDirs are where the installation may keep its extensions: what its own
-// pg_config says, else what packages do.
+// shareDirs returns the directories that may hold the installation's extensions: the one that pg_config names, and
+// those that packages use.
 func shareDirs(ctx context.Context, in installation) []string {
 	out, err := exec.CommandContext(ctx, filepath.Join(in.bin, "pg_config"), "--sharedir").Output()
 	if err == nil {
@@ -161,8 +158,8 @@ func shareDirs(ctx context.Context, in installation) []string {
 	}
 }
 
-// parseMajor reads "postgres (PostgreSQL) 17.2 (Debian 17.2-1)"; betas and
-// release candidates count as their version.
+// parseMajor parses "postgres (PostgreSQL) 17.2 (Debian 17.2-1)"; betas and release candidates count as their
+// version.
 func parseMajor(version string) (int, error) {
 	_, rest, ok := strings.Cut(version, "(PostgreSQL) ")
 	digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
@@ -176,7 +173,7 @@ func parseMajor(version string) (int, error) {
 	return major, nil
 }
 
-// dataMajor is the version that made the data directory, 0 if there is none.
+// dataMajor returns the version that created the data directory, 0 if there is none.
 func dataMajor(data string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	if os.IsNotExist(err) {
@@ -192,10 +189,10 @@ func dataMajor(data string) (int, error) {
 	return major, nil
 }
 
-// minMajor is the oldest PostgreSQL that will do.
+// minMajor is the oldest supported PostgreSQL.
 const minMajor = 15
 
-// packages is the command that installs a major version with pgvector.
+// packages returns the command that installs a major version with pgvector.
 func packages(major int) string {
 	if runtime.GOOS == "darwin" {
 		return fmt.Sprintf("brew install postgresql@%d pgvector", major)

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// pollEvery is how often a lock that is held is tried again: flock cannot be
-// waited for and given up at once.
+// pollEvery is the interval for trying a held lock again: flock cannot both wait and be cancelled.
 const pollEvery = 15 * time.Millisecond
 
 // The names of the locks in the cluster's directory.
@@ -23,9 +22,9 @@ const (
 	serverLock = "server.lock"
 )
 
-// lock takes one of the cluster's locks, shared or exclusive. It waits until ctx ends.
-// Closing the file gives the lock up, unless another process inherited it. The file is
-// closed on exec, so that no child keeps the lock of a dead parent.
+// lock acquires one of the cluster's locks, shared or exclusive. It waits until ctx ends. Closing the file releases
+// the lock, unless another process inherited it. The file is closed on exec, so that no child keeps the lock of a
+// dead parent.
 func (l Location) lock(ctx context.Context, name string, how int) (*os.File, error) {
 	f, err := openShared(l.path(name), os.O_RDWR)
 	if err != nil {
@@ -43,7 +42,7 @@ func (l Location) lock(ctx context.Context, name string, how int) (*os.File, err
 	}
 }
 
-// claimServer takes server.lock; it returns nil where somebody has it.
+// claimServer acquires server.lock; it returns nil if the lock is held.
 func (l Location) claimServer() (*os.File, error) {
 	f, err := openShared(l.path(serverLock), os.O_RDWR)
 	if err != nil {
@@ -56,7 +55,7 @@ func (l Location) claimServer() (*os.File, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
-// wait waits until it is time to look again, or fails when ctx ends.
+// wait waits for the next try, or fails when ctx ends.
 func wait(ctx context.Context) error {
 	timer := time.NewTimer(pollEvery)
 	defer timer.Stop()
@@ -68,8 +67,7 @@ func wait(ctx context.Context) error {
 	}
 }
 
-// tryLock takes an advisory lock on a file, shared or exclusive, if that is possible at
-// once.
+// tryLock acquires an advisory lock on a file, shared or exclusive, without waiting.
 func tryLock(f *os.File, how int) (bool, error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
@@ -84,9 +82,8 @@ func tryLock(f *os.File, how int) (bool, error) {
 	}
 }
 
-// openShared opens or makes a file in the cluster's directory. What root makes
-// there belongs to the directory's owner, who may come by without being root;
-// a symbolic link in its place is refused.
+// openShared opens or creates a file in the cluster's directory. A file that root creates there is given to the
+// directory's owner, who may later use it without being root. A symbolic link is refused.
 func openShared(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil || os.Geteuid() != 0 {

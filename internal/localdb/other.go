@@ -10,27 +10,26 @@ import (
 	"reverie/internal/reverie"
 )
 
-// errNone is what everything ends with on systems without the locks that a private server
-// needs.
+// errNone is the error of all functions on systems without the file locks that a private server needs.
 var errNone = fmt.Errorf("there is no private PostgreSQL on this system: set REVERIE_DATABASE_URL to a database with pgvector: %w",
 	reverie.ErrConfiguration)
 
-// Options is where the cluster would live.
+// Options are accepted and not used.
 type Options struct {
 	Dir, BinDir string
 	Log         *slog.Logger
 }
 
-// Location is nowhere.
+// Location is empty.
 type Location struct{ Asked, Dir, User string }
 
 // Moved is false.
 func (Location) Moved() bool { return false }
 
-// Cluster is never made.
+// Cluster is never created.
 type Cluster struct{}
 
-// Location is nowhere.
+// Location returns the empty location.
 func (*Cluster) Location() Location { return Location{} }
 
 // URL is empty.

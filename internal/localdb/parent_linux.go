@@ -2,6 +2,5 @@ package localdb
 
 import "syscall"
 
-// endWithParent has the kernel tell a server to shut down when the thread that starts it
-// ends.
+// endWithParent makes the kernel shut the server down when the thread that started it ends.
 func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGINT }

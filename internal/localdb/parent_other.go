@@ -4,5 +4,5 @@ package localdb
 
 import "syscall"
 
-// endWithParent does nothing: only Linux has it.
+// endWithParent does nothing: only Linux supports it.
 func endWithParent(*syscall.SysProcAttr) {}

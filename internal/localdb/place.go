@@ -17,38 +17,36 @@ import (
 	"syscall"
 )
 
-// varDir is where clusters of root live whose directory the server's account
-// could not reach. A variable, so that tests stay out of it.
+// varDir holds root's clusters whose own directory the server's account cannot reach. Tests replace it.
 var varDir = "/var/lib/reverie"
 
 // maxSocketDir bounds a socket's directory, in bytes: a socket's whole path
 // must fit into 104 (macOS) or 108 (Linux).
 const maxSocketDir = 104 - len("/.s.PGSQL.5432") - 1
 
-// Location is where a cluster lives, and as whom it runs.
+// Location is where a cluster is and which account runs it.
 type Location struct {
-	Asked  string // the directory that was asked for, absolute
-	Dir    string // the directory that is used
+	Asked  string // the requested directory, absolute
+	Dir    string // the directory in use
 	Socket string // the directory of the Unix socket
-	User   string // the account that the server runs as; "" for the current one
+	User   string // the account that runs the server; "" for the current one
 
 	account *account // nil for the current one
 }
 
-// Moved tells whether Dir is another directory than the one asked for: that
-// happens to root, whose home directory the server's account cannot enter.
+// Moved reports whether Dir differs from the requested directory. This happens for root, whose home directory the
+// server's account cannot enter.
 func (l Location) Moved() bool { return l.Asked != l.Dir }
 
-// data is PostgreSQL's data directory.
+// data returns PostgreSQL's data directory.
 func (l Location) data() string { return filepath.Join(l.Dir, "data") }
 
-// path names a file in the cluster's directory.
+// path returns the path of a file in the cluster's directory.
 func (l Location) path(name string) string { return filepath.Join(l.Dir, name) }
 
-// DefaultDir is the directory for a cluster when none is configured:
-// $XDG_DATA_HOME/reverie or ~/.local/share/reverie, on macOS
-// ~/Library/Application Support/reverie. getenv is [os.Getenv] or a stand-in.
-// It fails when there is no home directory.
+// DefaultDir returns the directory of a cluster if none is configured: $XDG_DATA_HOME/reverie or
+// ~/.local/share/reverie, on macOS ~/Library/Application Support/reverie. getenv is [os.Getenv] or a replacement.
+// It fails if there is no home directory.
 func DefaultDir(getenv func(string) string) (string, error) {
 	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "reverie"), nil
@@ -63,8 +61,8 @@ func DefaultDir(getenv func(string) string) (string, error) {
 	return filepath.Join(home, ".local", "share", "reverie"), nil
 }
 
-// Locate says where the cluster asked for at dir lives, without making
-// anything. The same dir gives the same answer to every process of one user.
+// Locate returns where the cluster requested at dir is, without creating anything. All processes of a user get the
+// same answer for the same dir.
 func Locate(dir string) (Location, error) {
 	if dir == "" {
 		return Location{}, errors.New("locate the private database: no directory given")
@@ -83,8 +81,8 @@ func Locate(dir string) (Location, error) {
 	return loc, nil
 }
 
-// forRoot picks the account for the server, which refuses to run as root, and a
-// directory that it can enter.
+// forRoot picks an account for the server, which refuses to run as root, and a directory that this account can
+// enter.
 func (l *Location) forRoot() error {
 	acc, err := serverAccount(l.data())
 	if err != nil {
@@ -100,9 +98,8 @@ func (l *Location) forRoot() error {
 	return nil
 }
 
-// socketDir is the directory for the socket: in the cluster's own, or where
-// that path is too long, a short one in /tmp. Not in TMPDIR, which differs
-// between those who have to agree.
+// socketDir returns the directory of the socket: the cluster's own, or a short one in /tmp if that path is too
+// long. It does not use TMPDIR, which may differ between the processes.
 func socketDir(dir string) string {
 	own := filepath.Join(dir, "run")
 	if len(own) <= maxSocketDir {
@@ -111,11 +108,11 @@ func socketDir(dir string) string {
 	return filepath.Join("/tmp", "reverie-"+shortHash(dir+"\x00"+strconv.Itoa(os.Geteuid())))
 }
 
-// prepare makes the directories, with the modes and owners that they need.
+// prepare creates the directories with the necessary modes and owners.
 func (l Location) prepare() error {
 	mode := os.FileMode(0o700)
 	if l.account != nil {
-		mode = 0o711 // the server's account passes through
+		mode = 0o711 // the server's account must pass through
 	}
 	if err := makeDirs(l.Dir, mode); err != nil {
 		return fmt.Errorf("make the private database's directory: %w", err)
@@ -123,8 +120,7 @@ func (l Location) prepare() error {
 	return l.prepareSocket()
 }
 
-// makeDirs makes dir with the mode, and what is missing above it open to all,
-// whatever the umask says.
+// makeDirs creates dir with the mode, and its missing parents readable by all, whatever the umask.
 func makeDirs(dir string, mode os.FileMode) error {
 	if info, err := os.Stat(dir); err == nil {
 		if !info.IsDir() {
@@ -145,8 +141,8 @@ func makeDirs(dir string, mode os.FileMode) error {
 	return os.Chmod(dir, mode)
 }
 
-// prepareSocket makes the socket's directory, closed to others. In /tmp anybody can put something
-// in its place, so what is there must be a directory of ours.
+// prepareSocket creates the socket's directory, closed to other users. In /tmp anybody can create an entry first,
+// so an existing one must be a directory of the account.
 func (l Location) prepareSocket() error {
 	if err := os.Mkdir(l.Socket, 0o700); err == nil {
 		return l.account.own(l.Socket)
@@ -167,8 +163,8 @@ func (l Location) prepareSocket() error {
 	return l.account.own(l.Socket)
 }
 
-// canonical makes dir absolute and resolves the symbolic links in the part of
-// it that exists, so that one directory has one name.
+// canonical makes dir absolute and resolves symbolic links in its existing part, so that each directory has one
+// name.
 func canonical(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -192,16 +188,14 @@ func shortHash(s string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// account is who the server runs as when we are root. A nil account is
-// whoever we are.
+// account is the account that runs the server if this process is root. nil is the current account.
 type account struct {
 	name string
 	uid  uint32
 	gid  uint32
 }
 
-// serverAccount picks the account: the owner of an existing data directory,
-// else postgres, else nobody.
+// serverAccount returns the account: the owner of an existing data directory, otherwise postgres, otherwise nobody.
 func serverAccount(data string) (*account, error) {
 	info, err := os.Stat(data)
 	switch {
@@ -236,8 +230,8 @@ func accountOf(u *user.User, err error) (*account, error) {
 	return &account{name: u.Username, uid: uint32(uid), gid: uint32(gid)}, nil
 }
 
-// canEnter asks the kernel whether the account can pass through dir. What does not exist
-// yet will be made so that it can.
+// canEnter asks the kernel whether the account can pass through dir. A missing directory counts as enterable, since
+// it is created that way.
 func (a *account) canEnter(dir string) bool {
 	for _, err := os.Stat(dir); err != nil && dir != filepath.Dir(dir); _, err = os.Stat(dir) {
 		dir = filepath.Dir(dir)

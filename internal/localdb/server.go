@@ -22,16 +22,16 @@ import (
 	"time"
 )
 
-// port is only a part of the socket's name: nothing listens on the network.
+// port is only part of the socket's name: the server does not listen on the network.
 const port = "5432"
 
-// footprint keeps the server small: its data is megabytes, and it shares a person's
-// machine. Durability is PostgreSQL's own.
+// footprint keeps the server small: it has megabytes of data and shares a person's machine. It does not change
+// PostgreSQL's durability.
 var footprint = map[string]string{
 	"cluster_name":                     "reverie",
 	"shared_buffers":                   "64MB",
 	"max_connections":                  "100",
-	"max_wal_senders":                  "0", // nothing replicates
+	"max_wal_senders":                  "0", // no replication
 	"wal_level":                        "minimal",
 	"min_wal_size":                     "32MB",
 	"max_wal_size":                     "256MB",
@@ -46,8 +46,8 @@ var footprint = map[string]string{
 	"logging_collector":                "off",
 }
 
-// arguments are the server's. The given settings win over footprint, and what keeps the
-// server private wins over both.
+// arguments returns the server's arguments. The given settings override footprint; settings that keep the server
+// private override both.
 func arguments(loc Location, settings map[string]string) []string {
 	all := maps.Clone(footprint)
 	maps.Copy(all, settings)
@@ -64,15 +64,15 @@ func arguments(loc Location, settings map[string]string) []string {
 	return args
 }
 
-// checkStartedByHand fails where a server works on the data that no supervisor started,
-// since server.lock was free. It belongs to somebody, and is left alone. It is known by
-// the first socket that its postmaster.pid names, or by that process's working directory, which
-// is the data: a process of that number may be another one's by now.
+// checkStartedByHand fails if a server that no supervisor started runs on the data: server.lock is free, so
+// somebody else started it. It is left alone. The server is recognised by the first socket in its postmaster.pid,
+// or by the process's working directory, which is the data directory. Another process may have that process number
+// by now.
 func checkStartedByHand(loc Location) error {
 	text, err := os.ReadFile(filepath.Join(loc.data(), "postmaster.pid"))
 	lines := strings.Split(string(text), "\n")
 	if err != nil || len(lines) < 5 {
-		return nil // no file, or not yet a whole one
+		return nil // no file, or an incomplete one
 	}
 	conn, err := net.Dial("unix", filepath.Join(lines[4], ".s.PGSQL."+lines[3]))
 	if err == nil {
@@ -84,8 +84,8 @@ func checkStartedByHand(loc Location) error {
 		"stop it with `pg_ctl stop -D %s`", lines[0], loc.data(), loc.data())
 }
 
-// worksOn tells whether a process is there and works in a directory. Where the system does not
-// tell the latter, it is taken to.
+// worksOn reports whether a process exists and has dir as working directory. If the system does not tell the
+// directory, it returns true.
 func worksOn(process, dir string) bool {
 	pid, err := strconv.Atoi(process)
 	if err != nil || pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -99,9 +99,8 @@ func worksOn(process, dir string) bool {
 	return err == nil && dataErr == nil && os.SameFile(at, data)
 }
 
-// removeStale removes the files of a server that was killed. PostgreSQL would take them
-// for a running server if another process has the same number by now. The caller holds
-// server.lock and has called checkStartedByHand, so no server runs.
+// removeStale removes the files of a killed server. PostgreSQL would take them for a running server if another
+// process now has its number. The caller holds server.lock and has called checkStartedByHand, so no server runs.
 func removeStale(loc Location) error {
 	socket := filepath.Join(loc.Socket, ".s.PGSQL."+port)
 	for _, path := range []string{filepath.Join(loc.data(), "postmaster.pid"), socket, socket + ".lock"} {
@@ -113,7 +112,7 @@ func removeStale(loc Location) error {
 }
 
 const (
-	// watchEvery is how often the supervisor looks whether somebody uses the server.
+	// WatchEvery is how often the supervisor checks whether the server is in use.
 	watchEvery = 100 * time.Millisecond
 	// stopTimeout is how long a server may take to stop before it is killed.
 	stopTimeout = time.Minute
@@ -121,11 +120,10 @@ const (
 	defaultLinger = 2 * time.Second
 )
 
-// Supervise runs the server of the cluster at dir, the one given to [Start], and stops
-// it when nobody uses it any more or when ctx ends. It is the whole work of the process
-// that Start starts. It reads its [Options] from its standard input, and inherits
-// server.lock as its first file after the standard ones. The error is that the server
-// does not start or ends by itself; the server's own words are in its log.
+// Supervise runs the server of the cluster at dir, which was given to [Start]. It stops the server when nobody uses
+// it any more or ctx ends. It is the only task of the process that Start starts. It reads its [Options] from
+// standard input, and inherits server.lock as the first file after the standard ones. It returns an error if the
+// server does not start or ends by itself; the server's own messages are in its log.
 func Supervise(ctx context.Context, dir string) error {
 	var o Options
 	if err := json.NewDecoder(io.LimitReader(os.Stdin, 1<<20)).Decode(&o); err != nil {
@@ -148,10 +146,10 @@ func Supervise(ctx context.Context, dir string) error {
 	cmd.ExtraFiles = []*os.File{os.NewFile(3, serverLock)}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) } // fast shutdown
 	cmd.WaitDelay = stopTimeout
-	// In a group of its own: a signal to the supervisor's group is not for the server.
+	// The server has its own process group: a signal to the supervisor's group must not reach it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: loc.account.credential()}
 	endWithParent(cmd.SysProcAttr)
-	runtime.LockOSThread() // the kernel ends the server with the thread that started it
+	runtime.LockOSThread() // the kernel stops the server when the thread that started it ends
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
@@ -169,9 +167,8 @@ func Supervise(ctx context.Context, dir string) error {
 	return nil
 }
 
-// awaitUnused returns when nobody has used the server for the time that it lingers, or
-// when ctx ends. It then holds users exclusively, so that nobody joins a server that is
-// being stopped. It fails when the server ends by itself.
+// awaitUnused returns when nobody has used the server for the linger time, or when ctx ends. It then holds users
+// exclusively, so that nobody joins a stopping server. It fails if the server ends by itself.
 func awaitUnused(ctx context.Context, users *os.File, linger time.Duration, ended <-chan error) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -199,15 +196,13 @@ func awaitUnused(ctx context.Context, users *os.File, linger time.Duration, ende
 	}
 }
 
-// superuser owns the private cluster. There is no password: the socket's
-// directory is closed to others.
+// superuser owns the private cluster. It has no password: the socket's directory is closed to other users.
 const superuser = "reverie"
 
-// create makes the data directory. It is built under another name and renamed
-// when it is whole, so that a death half-way leaves nothing that looks like a
-// cluster. The caller holds start.lock.
+// create creates the data directory. It is built under another name and renamed when it is complete, so that an
+// interruption leaves nothing that looks like a cluster. The caller holds start.lock.
 func create(ctx context.Context, loc Location, in installation, settings map[string]string) error {
-	old, _ := filepath.Glob(loc.path("data.new-*")) // of starters that died; fails on a bad pattern only
+	old, _ := filepath.Glob(loc.path("data.new-*")) // from starters that died; fails only for an invalid pattern
 	for _, dir := range old {
 		_ = os.RemoveAll(dir) // in the way of nothing
 	}
@@ -232,7 +227,7 @@ func create(ctx context.Context, loc Location, in installation, settings map[str
 	return nil
 }
 
-// initdb fills dir, and returns what it said.
+// initdb fills dir, and returns the program's output.
 func initdb(ctx context.Context, loc Location, in installation, dir, locale string, settings map[string]string) (string, error) {
 	args := []string{
 		"--pgdata=" + dir, "--username=" + superuser, "--encoding=UTF8", "--locale=" + locale,
@@ -252,8 +247,7 @@ func initdb(ctx context.Context, loc Location, in installation, dir, locale stri
 	return string(out), err
 }
 
-// environment is what PostgreSQL's programs see: nothing of the caller's PG*
-// and locale variables.
+// environment returns the environment of PostgreSQL's programs, without the caller's PG* and locale variables.
 func environment() []string {
 	env := []string{"LC_ALL=C", "PATH=/usr/local/bin:/usr/bin:/bin"}
 	for _, name := range []string{"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"} {

@@ -9,15 +9,15 @@ import (
 	"reverie/internal/text"
 )
 
-// calendar is a group's: when it talked, and what time it is.
+// calendar is when a group was active, and the present time for it.
 type calendar struct {
 	nights []string
 	loc    *time.Location
 	now    time.Time
-	asOf   time.Time // up to when what was closed has aged
+	asOf   time.Time // time at which the age of closed todos is measured
 }
 
-// calendar reads a group's. A group that rests forgets nothing.
+// calendar reads the calendar of a group. An inactive group forgets nothing.
 func (r *run) calendar(u reverie.Upkeep) (calendar, error) {
 	loc, err := u.Group.Location()
 	c := calendar{nights: u.Nights, loc: loc, now: r.now, asOf: r.now}
@@ -27,16 +27,15 @@ func (r *run) calendar(u reverie.Upkeep) (calendar, error) {
 	return c, err
 }
 
-// fade says why a memory is to be archived, "" if it is not, and with which date of the chat,
-// "" for now. Nothing befalls core memories, what a person wrote, and the narrative of dreams,
-// which each dream tells anew. What a person has taken back from the archive stays for as
-// long as what was said once.
+// fade returns why a memory must be archived, "" if it must not. since is the date of the chat from which that holds,
+// "" for now. It never archives core memories, what a person wrote, or the narrative, which each dream renews. A memory
+// that a person has restored stays for as long as a memory that was said once.
 func fade(m reverie.Fading, rule reverie.FadeRule, c calendar) (reason, since string) {
 	if m.Weight >= reverie.CoreWeight || m.Author != "" || reverie.IsNarrative(m.Memory) {
 		return "", ""
 	}
 	if m.BackAt != nil && len(reverie.NightsBetween(c.nights, text.LocalDate(*m.BackAt, c.loc), text.LocalDate(c.now, c.loc))) < rule.Tentative {
-		return "", "" // or the next run would do again what a person has taken back
+		return "", "" // a memory that a person has just restored must not be archived again
 	}
 	stale := rule.Forget.Silence(m.HeadState, c.nights, c.loc, c.now)
 	tentative := m.Strength < reverie.EstablishedStrength && m.UsedAt == nil
@@ -57,15 +56,14 @@ func fade(m reverie.Fading, rule reverie.FadeRule, c calendar) (reason, since st
 	return "", ""
 }
 
-// closed tells whether a memory is a todo of a dream that was closed the rule's time
-// before asOf, or longer ago.
+// closed reports whether a memory is a todo of a dream that was closed longer before asOf than the rule allows.
 func closed(m reverie.Fading, rule reverie.FadeRule, asOf time.Time) bool {
 	return rule.Closed > 0 && reverie.DreamTypeOf(m.Memory) == reverie.DreamTodo &&
 		slices.Contains(m.Tags, reverie.TagDone) &&
 		asOf.Sub(m.UpdatedAt) >= rule.Closed
 }
 
-// below writes a value with two digits, or as many as tell it from the threshold.
+// below formats a value with two digits, or as many as distinguish it from the threshold.
 func below(v, threshold float64) string {
 	for digits := 2; ; digits++ {
 		text := fmt.Sprintf("%.*f", digits, v)
@@ -75,7 +73,7 @@ func below(v, threshold float64) string {
 	}
 }
 
-// expiry is what expires now.
+// expiry returns what expires now.
 func (k *Keeper) expiry(now time.Time) reverie.Expiry {
 	before := func(d time.Duration) time.Time {
 		if d <= 0 {

@@ -1,6 +1,6 @@
-// Package maintain archives memories that have proved useless, and prunes what is kept no
-// longer. It asks no model. What is archived is decided here and written by the store, in bounded batches,
-// each of which stands by itself: whoever goes on after one has the rest to do.
+// Package maintain archives memories that have proved useless, and prunes what has expired. It asks no model. It
+// decides what to archive, and the store writes it in bounded batches. Each batch is complete by itself, so another
+// process can continue after any of them.
 package maintain
 
 import (
@@ -13,21 +13,18 @@ import (
 	"reverie/internal/text"
 )
 
-// Store is what maintenance reads and writes. Each method is one transaction;
-// those that take a lease refuse it, with [reverie.ErrLeaseLost], once another
-// holder has it.
+// Store is what maintenance reads and writes. Each method is one transaction. Methods that take a lease return
+// [reverie.ErrLeaseLost] once another holder has it.
 type Store interface {
 	Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upkeep, error)
 	FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]reverie.Fading, error)
 	pipeline.Ledger
 	Resume(ctx context.Context, lease reverie.Lease, job reverie.Job, since, until time.Time) (*reverie.Run,
 		*reverie.Chunk, error)
-	// Fade archives memories, with their run's stats. One that somebody has changed since
-	// it was read is left as it is.
+	// Fade archives memories and writes the stats of the run. It skips memories that have changed since they were read.
 	Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fading) (reverie.Stats,
 		[]reverie.Change, error)
-	// Prune removes a batch of what has expired. The time is where to look for
-	// messages next.
+	// Prune removes a batch of expired rows. It returns the time from which to search for messages next.
 	Prune(ctx context.Context, lease reverie.Lease, batch reverie.PruneBatch) (reverie.Pruned, time.Time, error)
 }
 
@@ -37,8 +34,8 @@ type Keeper struct {
 	Store       Store
 	Rule        reverie.FadeRule
 	Retention   reverie.Retention
-	Impressions bool // people and things are followed where a group does not say otherwise
-	Batch       int  // rows of one transaction
+	Impressions bool // default for groups that do not say whether people and things are observed
+	Batch       int  // rows in one transaction
 	Now         func() time.Time
 	Log         *slog.Logger
 }
@@ -46,39 +43,24 @@ type Keeper struct {
 // Request says which group to maintain.
 type Request struct {
 	GroupID string
-	DryRun  bool // say what is due; nothing is written, and no lease is needed
+	DryRun  bool // report what is due; writes nothing and needs no lease
 }
 
-// Result is what was done, as far as it came: by this call, where a run was
-// continued. Stats are the whole run's.
+// Result is what this call did, as far as it came. Stats are those of the whole run, which may have been resumed.
 type Result struct {
-	GroupID  string
-	RunID    string // "" when nothing was due, and for a dry run
-	Status   reverie.RunStatus
-	Nothing  bool // was due
-	DryRun   bool
-	Archived []reverie.Change
-	Pruned   reverie.Pruned
-	Stats    reverie.Stats
-	Err      error
+	pipeline.Result
+	Pruned reverie.Pruned
 }
 
 // Reply is the result in the shape of the API.
 func (r Result) Reply() reverie.MaintainReply {
-	reply := reverie.MaintainReply{Success: r.Err == nil, Job: reverie.JobMaintain, GroupID: r.GroupID, RunID: r.RunID,
-		Status: r.Status,
-		DryRun: r.DryRun, Archived: len(r.Archived), Pruned: r.Pruned,
-		Changes: reverie.ChangeReplies(r.Archived)}
-	if r.Err != nil {
-		reply.Error = r.Err.Error()
-	}
-	if r.Nothing {
-		reply.Status, reply.Message = "", "nothing to do"
-	}
-	return reply
+	s := r.Summary("nothing to do")
+	return reverie.MaintainReply{Success: s.Success, Job: reverie.JobMaintain, GroupID: s.GroupID, RunID: s.RunID,
+		Status: s.Status, DryRun: s.DryRun, Message: s.Message, Error: s.Error, Archived: len(r.Changes), Pruned: r.Pruned,
+		Changes: reverie.ChangeReplies(r.Changes)}
 }
 
-// run is the maintenance of one group under way.
+// run is the maintenance of one group in progress.
 type run struct {
 	*Keeper
 	recorder pipeline.RunRecorder
@@ -88,7 +70,7 @@ type run struct {
 	result   Result
 }
 
-// Due tells whether anything is to be done in a group. It takes no lease.
+// Due reports whether a group needs maintenance. It takes no lease.
 func (k *Keeper) Due(ctx context.Context, groupID string) (bool, error) {
 	r := k.of(nil, Request{GroupID: groupID, DryRun: true})
 	u, err := r.look(ctx)
@@ -103,9 +85,8 @@ func (k *Keeper) Due(ctx context.Context, groupID string) (bool, error) {
 	return due, err
 }
 
-// Run maintains one group. The hold is nil exactly for a dry run. Where nothing is
-// due, nothing is written, not even a run; a run that a dead process left behind is
-// continued. The result is filled as far as the run came, also beside an error.
+// Run maintains one group. The hold is nil exactly for a dry run. If nothing is due, it writes nothing, not even a run.
+// It resumes the run of a process that died. The result covers the run as far as it came, also beside an error.
 func (k *Keeper) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
 	r := k.of(hold, req)
 	err := r.work(ctx)
@@ -113,9 +94,9 @@ func (k *Keeper) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request
 }
 
 func (k *Keeper) of(hold pipeline.LeaseHolder, req Request) *run {
-	now := k.Now().UTC().Truncate(time.Microsecond) // what PostgreSQL keeps
-	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now), result: Result{GroupID: req.GroupID,
-		DryRun: req.DryRun},
+	now := k.Now().UTC().Truncate(time.Microsecond) // the precision of PostgreSQL
+	return &run{Keeper: k, req: req, now: now, expiry: k.expiry(now),
+		result: Result{Result: pipeline.Result{GroupID: req.GroupID, DryRun: req.DryRun}},
 		recorder: pipeline.RunRecorder{Ledger: k.Store, Hold: hold, Now: k.Now, Log: k.Log,
 			Row: reverie.Run{GroupID: req.GroupID}}}
 }
@@ -124,8 +105,8 @@ func (r *run) look(ctx context.Context) (reverie.Upkeep, error) {
 	return r.Store.Upkeep(ctx, reverie.UpkeepQuery{GroupID: r.req.GroupID, Expiry: r.expiry})
 }
 
-// work does what is due until nothing is any more: what has been done may have made
-// more due, such as an answer that was kept for messages that are pruned now.
+// work repeats until nothing is due. A pass may make more rows due, such as an answer that was stored for messages that
+// are pruned now.
 func (r *run) work(ctx context.Context) error {
 	for {
 		u, err := r.look(ctx)
@@ -152,10 +133,10 @@ func (r *run) work(ctx context.Context) error {
 
 // done counts what this call has done.
 func (r *run) done() int {
-	return len(r.result.Archived) + r.result.Pruned.Total()
+	return len(r.result.Changes) + r.result.Pruned.Total()
 }
 
-// resume takes up the run of a process that is gone, and ends all others.
+// resume takes the newest run of a process that died, and ends all others.
 func (r *run) resume(ctx context.Context) error {
 	row, _, err := r.Store.Resume(ctx, r.recorder.Hold.Lease(), reverie.JobMaintain, time.Time{}, time.Time{})
 	if err != nil || row == nil {
@@ -165,20 +146,20 @@ func (r *run) resume(ctx context.Context) error {
 	return nil
 }
 
-// start writes the ledger's row, once something is due.
+// start writes the row of the run, once something is due.
 func (r *run) start(ctx context.Context) error {
-	r.recorder.Stats.OpenEnded = true // whoever takes it up does so at another time
+	r.recorder.Stats.OpenEnded = true // a resumed run has another present time
 	return r.recorder.Start(ctx, reverie.Run{Job: reverie.JobMaintain, WindowSince: r.now, WindowUntil: r.now})
 }
 
-// row is the run with what it has done so far.
+// row returns the row of the run with its counts so far.
 func (r *run) row() reverie.Run {
 	row := r.recorder.Row
 	row.Stats = r.recorder.Stats
 	return row
 }
 
-// pages calls fn with the memories that are to be archived, page by page.
+// pages calls fn with the memories to archive, page by page.
 func (r *run) pages(ctx context.Context, u reverie.Upkeep, fn func([]reverie.Fading) error) error {
 	c, err := r.calendar(u)
 	if err != nil {
@@ -215,7 +196,7 @@ func (r *run) pages(ctx context.Context, u reverie.Upkeep, fn func([]reverie.Fad
 	}
 }
 
-// endOf is the end of a local date, nil for none.
+// endOf returns the end of a local date, nil for none.
 func endOf(date string, loc *time.Location) *time.Time {
 	day, err := time.ParseInLocation(time.DateOnly, date, loc)
 	if err != nil {
@@ -241,20 +222,20 @@ func (r *run) fade(ctx context.Context, u reverie.Upkeep) error {
 				return err
 			}
 			r.recorder.Stats = stats
-			r.result.Archived = append(r.result.Archived, archived...)
+			r.result.Changes = append(r.result.Changes, archived...)
 			return nil
 		})
 	})
 }
 
-// foresee lists what would be archived.
+// foresee adds what would be archived to the result.
 func (r *run) foresee(fades []reverie.Fading) {
 	for _, f := range fades {
-		r.result.Archived = append(r.result.Archived, f.Change())
+		r.result.Changes = append(r.result.Changes, f.Change())
 	}
 }
 
-// prune removes what has expired.
+// prune removes expired rows.
 func (r *run) prune(ctx context.Context, expired reverie.Pruned) error {
 	if r.req.DryRun {
 		r.result.Pruned = expired
@@ -276,7 +257,7 @@ func (r *run) prune(ctx context.Context, expired reverie.Pruned) error {
 		}
 		r.result.Pruned.Add(n)
 		r.recorder.Stats.Pruned += n.Total()
-		if left = left - n.Total(); n.Total() == 0 { // somebody has come back to it since it was counted
+		if left = left - n.Total(); n.Total() == 0 { // another process has removed or used them since the count
 			break
 		}
 	}
@@ -288,7 +269,10 @@ func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	err = r.recorder.End(ctx, err)
 	r.result.RunID, r.result.Stats, r.result.Err, r.result.Status = r.recorder.Row.ID, r.recorder.Stats, err,
 		reverie.EndOf(err, 0)
-	r.result.Stats.OpenEnded = false // kept for a run that is taken up, and nothing to report
-	r.result.Nothing = err == nil && r.recorder.Row.ID == "" && r.done() == 0
+	r.result.Stats.OpenEnded = false // it only serves to resume the run
+	if r.req.DryRun {
+		r.result.Stats.Archived, r.result.Stats.Pruned = len(r.result.Changes), r.result.Pruned.Total()
+	}
+	r.result.NoNew = err == nil && r.recorder.Row.ID == "" && r.done() == 0
 	return r.result, err
 }

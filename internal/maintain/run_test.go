@@ -29,7 +29,7 @@ func TestMaintain(t *testing.T) {
 	done := w.maintain()
 	want := reverie.Pruned{ShortTerm: 1, Messages: 5, Answers: 2, Usage: 3}
 	for name, r := range map[string]Result{"dry run": dry, "run": done} {
-		if len(r.Archived) != 2 || r.Pruned != want || r.Status != reverie.RunSucceeded || r.Nothing {
+		if len(r.Changes) != 2 || r.Pruned != want || r.Status != reverie.RunSucceeded || r.NoNew {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -52,7 +52,7 @@ func TestMaintain(t *testing.T) {
 	w.want(`select c.answer, a.answer from run_chunks c left join answers a using (group_id, run_id) where c.group_id = $1 order by 1`, "|", "an answer|another")
 	w.want(`select status, stats->>'archived', stats->>'pruned' from runs where group_id = $1 and job = 'maintain'`, "succeeded|2|11")
 	before = w.account()
-	if again := w.maintain(); !again.Nothing || again.RunID != "" || must(k.Due(t.Context(), w.group))(t) {
+	if again := w.maintain(); !again.NoNew || again.RunID != "" || must(k.Due(t.Context(), w.group))(t) {
 		t.Errorf("again: %+v", again)
 	}
 	if after := w.account(); !slices.Equal(after, before) {
@@ -111,7 +111,7 @@ func TestOthersMeanwhile(t *testing.T) {
 		}
 	}}
 	res := must(w.run(w.keeper(person)))(t)
-	if len(res.Archived) != 0 {
+	if len(res.Changes) != 0 {
 		t.Errorf("%+v", res)
 	}
 	w.want(`select status from runs where group_id = $1 and job = 'maintain'`, "succeeded") // the one that lost its lease, continued
@@ -123,7 +123,7 @@ func TestRestore(t *testing.T) {
 	w.evolve(noon.Add(-60*day), w.say("", noon.Add(-60*day), "I live in Berlin"), false, fact("lives in Berlin", 0.3, noon.Add(-60*day)))
 	w.exec(`update memories set type = 'opinion' where group_id = $1`, w.group)
 	w.nights(noon.Add(-60*day), 60)
-	id := w.maintain().Archived[0].MemoryID
+	id := w.maintain().Changes[0].MemoryID
 	w.now = noon.Add(time.Hour)
 	if _, n, err := w.store.ListMemories(t.Context(), reverie.MemoryQuery{GroupID: w.group, Status: reverie.StatusActive}); n != 0 || err != nil {
 		t.Errorf("%d active, %v", n, err)
@@ -147,7 +147,7 @@ func TestRestore(t *testing.T) {
 		t.Errorf("restored %+v", back)
 	}
 	w.now = noon.Add(13 * day)
-	if res := w.maintain(); len(res.Archived) != 0 {
+	if res := w.maintain(); len(res.Changes) != 0 {
 		t.Errorf("maintained again: %+v", res)
 	}
 	w.want(`select version, status from memories where group_id = $1 order by 1`, "1|superseded", "2|active")
@@ -165,19 +165,19 @@ func TestSilenceIsActive(t *testing.T) {
 	w.exec(`update memories set type = case statement when 'drinks tea' then 'fact' else 'culture' end where group_id = $1`, w.group)
 	k := w.keeper(w.store)
 	k.Retention = reverie.Retention{}
-	if res := must(w.run(k))(t); !res.Nothing {
+	if res := must(w.run(k))(t); !res.NoNew {
 		t.Errorf("a group that rests: %+v", res)
 	}
 	w.nights(said, 60)
 	w.exec(`update memories set updated_at = $2, created_at = $2 where group_id = $1`, w.group, noon) // an import, long after
 	w.exec(`insert into memory_usage_totals (group_id, lineage_id, offered, referenced, last_offered_at, last_used_at)
 		select group_id, lineage_id, 1, 1, $2, $2 from memories where group_id = $1 and statement = 'likes cake'`, w.group, said)
-	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Archived[0].OldStatement != "a joke" {
+	if res := must(w.run(k))(t); len(res.Changes) != 1 || res.Changes[0].OldStatement != "a joke" {
 		t.Errorf("silent for sixty nights: %+v", res)
 	}
 	w.nights(noon, 60)
 	w.now = noon.Add(100 * day)
-	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Archived[0].OldStatement != "drinks tea" {
+	if res := must(w.run(k))(t); len(res.Changes) != 1 || res.Changes[0].OldStatement != "drinks tea" {
 		t.Errorf("sixty nights after it was written: %+v", res)
 	}
 }
@@ -193,7 +193,7 @@ func TestClosedThreads(t *testing.T) {
 		else array['dream', 'long-term', 'todo', 'done'] end, weight = case when statement like 'the hall%' then 1.5 else 1 end where group_id = $1`, w.group)
 	w.now = noon.Add(30 * day)
 	w.say("", noon.Add(7*day-time.Microsecond), "nearly")
-	if res := must(w.run(k))(t); !res.Nothing || must(k.Due(t.Context(), w.group))(t) {
+	if res := must(w.run(k))(t); !res.NoNew || must(k.Due(t.Context(), w.group))(t) {
 		t.Errorf("before its time: %+v", res)
 	}
 	w.say("", noon.Add(7*day), "now")
@@ -202,11 +202,11 @@ func TestClosedThreads(t *testing.T) {
 		t.Error("it is due where nothing is ever archived for being closed")
 	}
 	k.Rule.Closed = 7 * day
-	if res := must(w.run(k))(t); len(res.Archived) != 1 || res.Archived[0].Summary != "closed on 2026-01-15" {
+	if res := must(w.run(k))(t); len(res.Changes) != 1 || res.Changes[0].Summary != "closed on 2026-01-15" {
 		t.Errorf("%+v", res)
 	}
 	w.want(`select statement, status from memories where group_id = $1 order by 1`, "a choir is sought|active", "the cake is ordered|archived", "the hall is booked|active")
-	if res := must(w.run(k))(t); !res.Nothing {
+	if res := must(w.run(k))(t); !res.NoNew {
 		t.Errorf("again: %+v", res)
 	}
 }
@@ -271,7 +271,7 @@ func TestAnswerThatIsPaidFor(t *testing.T) {
 	must(w.store.FinishRun(t.Context(), h.lease, run))(t)
 	w.release(h)
 	w.now = noon
-	if res := w.maintain(); !res.Nothing {
+	if res := w.maintain(); !res.NoNew {
 		t.Errorf("%+v", res)
 	}
 	w.evolve(noon.Add(-40*day), ids, false)
@@ -299,7 +299,7 @@ func TestAnswersOfBatches(t *testing.T) {
 	}
 	w.want(`select status, run_id = (select run_id from runs where group_id = $1 and job = 'evolve' order by started_at desc limit 1)
 		from batch_questions where group_id = $1 order by 1`, "answered|true", "erased|false", "waiting|false")
-	if res := must(w.run(k))(t); !res.Nothing {
+	if res := must(w.run(k))(t); !res.NoNew {
 		t.Errorf("again: %+v", res)
 	}
 }

@@ -1,6 +1,6 @@
-// Package planfile is the form in which a plan of evolve is kept in a file, between asking
-// the model and applying what came of it. A file is applied exactly as it was written: it
-// carries a seal, a sum with a key of its group that only the database has.
+// Package planfile is the file format of an evolve plan, between asking the model and applying the result. A file
+// is applied exactly as written. It carries a seal: a checksum with a key of its group that only the database
+// knows.
 package planfile
 
 import (
@@ -18,40 +18,40 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Format is the number of the form of plan files.
+// Format is the version of the file format.
 const Format = 4
 
-// mark says of a file that it is a plan.
+// mark identifies a file as a plan.
 const mark = "plan"
 
-// maxBytes bounds what is read of a file.
+// maxBytes bounds the size of a file that is read.
 const maxBytes = 256 << 20
 
-// File is a plan: the run that applying it makes, and what that rests on.
+// File is a plan: the run that applying it creates, and the state that it rests on.
 type File struct {
 	Reverie   string      `json:"reverie"` // mark
 	Format    int         `json:"format"`
 	CreatedAt time.Time   `json:"created_at"`
-	Run       reverie.Run `json:"run"`      // its id is the plan's; the window is zero where nothing was pending
-	Heads     []Sum       `json:"heads"`    // all memories that may have been before the model
-	Messages  []Sum       `json:"messages"` // in the order in which they were sent
+	Run       reverie.Run `json:"run"`      // its id is the plan's; the window is zero if nothing was pending
+	Heads     []Sum       `json:"heads"`    // all memories that the model may have seen
+	Messages  []Sum       `json:"messages"` // in the order of sending
 	Chunks    []Chunk     `json:"chunks"`
 	Seal      string      `json:"seal"`
 }
 
-// Sum names a memory or a message that the plan rests on, and what it said.
+// Sum identifies a memory or message that the plan rests on, and its content.
 type Sum struct {
 	ID     string `json:"id"`
 	SHA256 string `json:"sha256"` // see SumOfHead and SumOfMessage
 }
 
-// Chunk is what the model answered about some messages, and what comes of it.
+// Chunk is the model's answer about some messages, and the plan made from it.
 type Chunk struct {
 	Asked reverie.Chunk `json:"asked"`
 	Plan  reverie.Plan  `json:"plan"`
 }
 
-// Steps is how many steps a plan has, those that wait for a person included.
+// Steps returns the number of steps of the plan, including held ones.
 func (f *File) Steps() (n int) {
 	for _, c := range f.Chunks {
 		n += len(c.Plan.Steps) + len(c.Plan.Held)
@@ -59,7 +59,7 @@ func (f *File) Steps() (n int) {
 	return n
 }
 
-// Sum names everything that the file says but its seal.
+// Sum returns the hash of the file without its seal.
 func (f *File) Sum() (string, error) {
 	unsealed := *f
 	unsealed.Reverie, unsealed.Format, unsealed.Seal = mark, Format, ""
@@ -80,8 +80,8 @@ func (f *File) Write(w io.Writer) error {
 	return enc.Encode(f)
 }
 
-// Read reads a plan as [File.Write] writes it. White space, line ends and a byte order mark
-// do not matter. Anything else is [reverie.ErrInvalid].
+// Read reads a plan written by [File.Write]. White space, line ends and a byte order mark may differ. Anything else
+// is [reverie.ErrInvalid].
 func Read(in io.Reader) (*File, error) {
 	text, err := io.ReadAll(io.LimitReader(bufio.NewReader(in), maxBytes+1))
 	if err != nil {
@@ -94,7 +94,7 @@ func Read(in io.Reader) (*File, error) {
 	f := &File{}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	err = dec.Decode(f) // what is known is read also where something is not
+	err = dec.Decode(f) // fills the known fields even if there is an unknown one
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, fmt.Errorf("the plan is cut off: copy it again, or plan again: %w", reverie.ErrInvalid)
@@ -114,15 +114,14 @@ func Read(in io.Reader) (*File, error) {
 	return f, nil
 }
 
-// SumOfHead names a head and what it says, as far as a plan rests on it: kind, status, statement,
-// why it is to be judged again, and tags. How strong it is may change meanwhile.
+// SumOfHead identifies a head and the content that a plan rests on: kind, status, statement, reason to judge it
+// again, and tags. Its strength may change meanwhile.
 func SumOfHead(h reverie.HeadState) Sum {
 	said := []string{h.LineageID, strconv.Itoa(h.Version), string(h.Kind), string(h.Status), h.Statement, h.JudgeAgain}
 	return sumOf(h.ID, append(said, h.Tags...)...)
 }
 
-// SumOfMessage names a message and what it says: author, role, text and instant, and whether
-// it is pending.
+// SumOfMessage identifies a message and its content: author, role, text, time, and whether it is pending.
 func SumOfMessage(m reverie.Message, pending bool) Sum {
 	return sumOf(m.ID, m.AuthorID, m.Author, string(m.Role), m.Text, m.SentAt.UTC().Format(time.RFC3339Nano),
 		strconv.FormatBool(pending))

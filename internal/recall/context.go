@@ -13,7 +13,7 @@ import (
 	"reverie/internal/text"
 )
 
-// ContextStore is what contexts are made from.
+// ContextStore reads the data of a context.
 type ContextStore interface {
 	Store
 	RecallState(ctx context.Context, q reverie.RecallQuery) (reverie.RecallState, error)
@@ -22,48 +22,48 @@ type ContextStore interface {
 	EntitiesAt(ctx context.Context, groupID string, ids []string, at time.Time) ([]reverie.Entity, error)
 }
 
-// Options are how contexts are made.
+// Options configure contexts.
 type Options struct {
-	FirstRoundEmpty   bool    // nothing at all before the first answer of the session that is named
-	MinQueryLength    int     // characters, see QueryLength; below it no memories are looked up
+	FirstRoundEmpty   bool    // empty before the first answer of the named session
+	MinQueryLength    int     // characters, see QueryLength; shorter queries find no memories
 	Trigger           Trigger // of the memories
 	Keywords          []string
-	SemanticThreshold float64 // similarity that some memory must reach, 0..1
-	MinSimilarity     float64 // of a memory, 0..1
+	SemanticThreshold float64 // minimum similarity of the best memory, 0..1; otherwise none is offered
+	MinSimilarity     float64 // minimum similarity of each memory, 0..1
 	HalfLife          time.Duration
 	Kinds             []reverie.Kind // empty = all
-	ShortTermCount    int            // turns given word for word
+	ShortTermCount    int            // number of verbatim turns
 	MaxReturn         int            // memories
 	MaxEntities       int
-	Messages          int           // earlier ones that are quoted; 0 = none
+	Messages          int           // maximum number of quoted earlier messages; 0 = none
 	MaxTokens         int           // of the text
-	ShortTermTTL      time.Duration // a session that is silent for longer has no short-term memory; 0 = for ever
+	ShortTermTTL      time.Duration // a longer silent session has no short-term memory; 0 = unlimited
 }
 
 // Recaller makes contexts. It is safe for concurrent use.
 type Recaller struct {
 	Store    ContextStore
 	Searcher *Searcher
-	Privacy  safety.Privacy // of what is quoted
-	Usage    *UsageLog      // nil: what is offered is not logged
+	Privacy  safety.Privacy // for quoted texts
+	Usage    *UsageLog      // nil: offered memories are not logged
 	Options  Options
 	Now      func() time.Time
 	Log      *slog.Logger
 }
 
-// ContextRequest asks for what a bot should have before it for its next turn.
+// ContextRequest asks for the context of a bot's next turn.
 type ContextRequest struct {
 	GroupID   string
 	SessionID string // "" = none: no short-term memory
-	Query     string // what it is asked
-	MaxTokens int    // of the text; 0 = as the options say
-	// At asks for the context of an instant: what was remembered and said by then, with
-	// ages counted from it. Zero is now, and so is what is still to come.
+	Query     string // the bot's input
+	MaxTokens int    // of the text; 0 = as configured
+	// At asks for the context as of an instant: memories and messages of that time, with ages relative to it. Zero or
+	// the future means now.
 	At       time.Time
-	Recorded bool // what was remembered then goes by when it was written, and not by the chat
+	Recorded bool // At is in the time of writing, not in the chat's time
 }
 
-// instant is when the context is of.
+// instant returns the time of the context.
 func (req ContextRequest) instant(now time.Time) time.Time {
 	if req.At.IsZero() || req.At.After(now) {
 		return now
@@ -71,14 +71,12 @@ func (req ContextRequest) instant(now time.Time) time.Time {
 	return req.At
 }
 
-// Context makes what a bot is given for its next turn: the memories that bear on
-// the query, the people and things that it names, and what was said in the session.
-// No generating model is asked, and without vectors memories are found by their words, with
-// a warning. What is offered goes to the usage log, but for a context of an instant:
-// nobody is given that for a turn.
+// Context makes the context of a bot's next turn: relevant memories, entities that the query names, and the
+// session's messages. It calls no generating model. Without vectors, it finds memories by their words and adds a
+// warning. Offered memories go to the usage log, except for a context as of an instant, which serves no turn.
 //
-// An unknown group is [reverie.ErrNotFound], a request that cannot be met
-// [reverie.ErrInvalid]. A session that is not known is a new one.
+// An unknown group is [reverie.ErrNotFound], an impossible request [reverie.ErrInvalid]. An unknown session counts
+// as a new one.
 func (r *Recaller) Context(ctx context.Context, req ContextRequest) (reverie.ContextReply, error) {
 	now := r.Now()
 	d, err := r.draft(ctx, req, req.instant(now), false)
@@ -91,8 +89,8 @@ func (r *Recaller) Context(ctx context.Context, req ContextRequest) (reverie.Con
 	return *d.reply, r.offer(ctx, d.reply, clean(req.Query), now)
 }
 
-// draft makes a context, of which nothing is logged yet. Where everything is asked for,
-// it has those memories too that came to nothing before there was a question of room.
+// draft makes a context without logging anything. With everything, it also contains the memories that were rejected
+// before the token budget is applied.
 func (r *Recaller) draft(ctx context.Context, req ContextRequest, now time.Time, everything bool) (*draft, error) {
 	if err := req.check(); err != nil {
 		return nil, err
@@ -129,7 +127,7 @@ func (r *Recaller) draft(ctx context.Context, req ContextRequest, now time.Time,
 	return d, nil
 }
 
-// check refuses what no context can be made for.
+// check refuses a request for which no context can be made.
 func (req ContextRequest) check() error {
 	switch {
 	case req.GroupID == "" || !text.Storable(req.GroupID):
@@ -144,7 +142,7 @@ func (req ContextRequest) check() error {
 	return nil
 }
 
-// clean makes a query text that can be stored and embedded, whatever came.
+// clean turns any query into a text that can be stored and embedded.
 func clean(query string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(query, "\uFFFD"), "\x00", "\uFFFD")
 }
@@ -173,9 +171,8 @@ func (r *Recaller) state(ctx context.Context, req ContextRequest, query string,
 	return state, nil
 }
 
-// offer puts what is offered into the usage log, but for what is a team's or a linked group's:
-// that would tell there what is asked here, and so its weights stay as they are. A log that takes nothing more is
-// no reason to leave a bot without its context.
+// offer logs the offered memories. It skips those of a team or a linked group: their usage log would reveal there
+// what is asked here, so their weights stay unchanged. If the log fails, the bot still gets its context.
 func (r *Recaller) offer(ctx context.Context, reply *reverie.ContextReply, query string, now time.Time) error {
 	if r.Usage == nil {
 		return nil
@@ -207,19 +204,19 @@ func (r *Recaller) offer(ctx context.Context, reply *reverie.ContextReply, query
 	return nil
 }
 
-// maxCandidates is how many of the nearest memories are ranked.
+// maxCandidates is the number of nearest memories that are ranked.
 const maxCandidates = 100
 
-// longTerm is what was found in long-term memory.
+// longTerm is the result of searching long-term memory.
 type longTerm struct {
 	Found
-	refused []reverie.Hit // candidates of which none is near enough for the trigger
-	skipped string        // why nothing was looked up
+	refused []reverie.Hit // candidates, if none is similar enough for the trigger
+	skipped string        // why nothing was searched
 }
 
-// longTerm looks memories up where the trigger says so. Where there are no more than may be
-// returned, all are candidates. Archived ones are, where they bear on the query and no active one does. Its errors are those of the store: an embedder that fails is
-// a warning.
+// longTerm searches memories if the trigger allows it. If there are no more than may be returned, all are
+// candidates. Archived ones are candidates if they are relevant and no active one is. It returns only errors of the
+// store: a failed embedder is a warning.
 func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, state reverie.RecallState, query string,
 	everything bool) (long longTerm, err error) {
 	if why := r.Options.skip(query); why != "" {
@@ -239,7 +236,7 @@ func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, state rever
 		return longTerm{}, err
 	case long.Total <= r.Options.MaxReturn:
 		long.Hits, long.Below = append(long.Hits, long.Below...), nil
-	case len(long.Hits) > maxCandidates: // an explanation looks no further for candidates than a context
+	case len(long.Hits) > maxCandidates: // an explanation considers no more candidates than a context
 		long.Hits, long.Below = long.Hits[:maxCandidates], nil
 	}
 	long.Below = long.Below[:min(len(long.Below), maxBelow)]
@@ -252,14 +249,14 @@ func (r *Recaller) longTerm(ctx context.Context, req ContextRequest, state rever
 	return long, nil
 }
 
-// ownSummary is the session whose summary memory would only repeat what stands
-// beside it: the rolling summary, or all of its turns. "" where there is none.
+// ownSummary returns the session whose summary memory would only repeat the rest of the context: the rolling
+// summary, or all of its turns. "" if there is none.
 func ownSummary(state reverie.RecallState) string {
 	if state.Session == nil || len(state.Messages) == 0 && state.Summary == nil {
 		return ""
 	}
 	if state.Summary == nil && answered(state.Messages) < state.Session.Total.Turns {
-		return "" // turns before those that are given, which only the memory tells of
+		return "" // only the memory covers the turns before the given ones
 	}
 	return state.Session.ID
 }
@@ -278,29 +275,28 @@ func answered(messages []reverie.Message) int {
 	return turns
 }
 
-// isSummary tells the summary memory of a session.
+// isSummary reports whether a hit is the summary memory of a session.
 func isSummary(h reverie.Hit, sessionID string) bool {
 	return sessionID != "" && h.Kind == reverie.KindSession && h.SessionID == sessionID &&
 		slices.Contains(h.Tags, reverie.TagSummary)
 }
 
-// What becomes of a memory that was looked at for a context.
+// The outcomes of a memory that was considered for a context.
 const (
 	FateOffered      = "offered"
-	FateRepeats      = "repeats"       // a better one says the same
-	FateOwnSummary   = "own_summary"   // it sums up the session whose messages stand beside it
-	FateBeyondCount  = "beyond_count"  // max_return are better
-	FateBeyondTokens = "beyond_tokens" // max_tokens leaves no room for it
-	FateNotSimilar   = "not_similar"   // no memory reaches semantic_threshold, and none is offered
+	FateRepeats      = "repeats"       // a better memory says the same
+	FateOwnSummary   = "own_summary"   // it sums up the session whose messages are in the context
+	FateBeyondCount  = "beyond_count"  // max_return others are better
+	FateBeyondTokens = "beyond_tokens" // it exceeds max_tokens
+	FateNotSimilar   = "not_similar"   // no memory reaches semantic_threshold, so none is offered
 	FateBelow        = "below"         // it does not reach min_similarity
 )
 
-// maxBelow is how many memories an explanation tells of that are not near enough to
-// be candidates.
+// maxBelow is the maximum number of memories below the minimum similarity in an explanation.
 const maxBelow = 50
 
-// Explain makes the context that [Recaller.Context] would, and tells of every memory
-// that was looked at what it scored and what became of it. It logs no use.
+// Explain makes the same context as [Recaller.Context], and returns score and outcome of every memory considered.
+// It logs no use.
 func (r *Recaller) Explain(ctx context.Context, req ContextRequest) (reverie.Recalled, error) {
 	d, err := r.draft(ctx, req, req.instant(r.Now()), true)
 	if err != nil {
@@ -311,8 +307,8 @@ func (r *Recaller) Explain(ctx context.Context, req ContextRequest) (reverie.Rec
 		Candidates:    append([]reverie.RecallCandidate{}, d.memories...)}, nil
 }
 
-// judge ranks what was found. Without a fate, and so to be offered if there is room, are
-// the best ones, each statement once, as many as may be returned; the others follow.
+// judge ranks the memories found. The best come first, each statement once, as many as may be returned; they have
+// no fate yet and are offered if the budget allows. The others follow with their fate.
 func (r *Recaller) judge(long longTerm, ownSummary string, now time.Time) []reverie.RecallCandidate {
 	kept := make([]reverie.Hit, 0, len(long.Hits))
 	var aside []reverie.RecallCandidate

@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	maxNamed = 50 // entities that one query is read for
-	maxLines = 10 // lines of one entity
+	maxNamed = 50 // maximum number of entities read for one query
+	maxLines = 10 // maximum number of lines of an entity
 
-	leastName = 2 // characters of a name by which somebody is looked for
+	leastName = 2 // minimum number of characters of a name that is searched
 )
 
-// nameForm is the text of a query in which names are looked for: its beginning, no
-// longer than what is embedded, so that a long text costs no more than a short one.
+// nameForm returns the part of a query in which names are searched. It is as long as the part that is embedded, so
+// that a long text costs no more than a short one.
 func nameForm(query string) string { return foldNames(firstCharacters(query, maxQueryForm)) }
 
-// entities reads the people and things that a query names, in the order in which
-// it names them. Those of whom nothing is said are left out.
+// entities returns the entities that a query names, in the order of mention. Entities without claims are left out.
 func (r *Recaller) entities(ctx context.Context, req ContextRequest, query string,
 	names []reverie.EntityName) ([]reverie.ContextEntity, error) {
 	ids := named(nameForm(query), names, leastName)
@@ -52,9 +51,8 @@ func (r *Recaller) entities(ctx context.Context, req ContextRequest, query strin
 	return list, nil
 }
 
-// named returns the ids of those whose names stand in a folded query as words of
-// their own, in order. A name inside a longer one that stands there does not count,
-// nor does one of fewer than so many characters.
+// named returns the ids of entities whose names occur in a folded query as separate words, in order. It skips names
+// inside longer names, and names with fewer than least characters.
 func named(query string, names []reverie.EntityName, least int) []string {
 	type mention struct {
 		start, end int
@@ -73,7 +71,7 @@ func named(query string, names []reverie.EntityName, least int) []string {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), strings.Compare(a.entityID, b.entityID))
 	})
 	var ids []string
-	var furthest mention // of those so far, the first of those that end last
+	var furthest mention // of those so far, the first of those with the furthest end
 	for _, m := range all {
 		if m.end > furthest.end {
 			furthest = m
@@ -85,7 +83,7 @@ func named(query string, names []reverie.EntityName, least int) []string {
 	return ids
 }
 
-// place is where an entity, or one that is merged into it, stands among ids.
+// place returns the position in ids of an entity or of one merged into it.
 func place(e reverie.Entity, ids []string) int {
 	at := len(ids)
 	if i := slices.Index(ids, e.ID); i >= 0 {
@@ -99,7 +97,7 @@ func place(e reverie.Entity, ids []string) int {
 	return at
 }
 
-// linesOf is what is said of an entity, strongest first, each thing once.
+// linesOf returns the claims about an entity, strongest first, without duplicates.
 func linesOf(e reverie.Entity) []string {
 	own := func(c reverie.Claim) int {
 		if c.Self {

@@ -14,33 +14,31 @@ import (
 
 // FeedbackStore is what feedback reads and writes.
 type FeedbackStore interface {
-	// Offered returns the rows of one context, best first, with the statements that
-	// were offered: of the one that is named, or the newest of the session. One that
-	// nobody knows is reverie.ErrNotFound.
+	// Offered returns the memories of one context, best first, with their statements: of the named context, or of the
+	// newest of the session. An unknown one is reverie.ErrNotFound.
 	Offered(ctx context.Context, q reverie.UsageQuery) ([]reverie.Usage, error)
-	// Judge writes the verdicts on what one context offered and moves the weights of
-	// the lineages, each once: rows that were judged before stay as they are. It
-	// returns the rows as they stand then.
+	// Judge stores the verdicts on the memories of one context and moves the weights of their lineages. Rows with a
+	// verdict stay unchanged. It returns all rows as stored.
 	Judge(ctx context.Context, groupID, usageID string, verdicts []reverie.UsageVerdict,
 		rule reverie.WeightRule) ([]reverie.Usage, error)
 }
 
-// FeedbackOptions are how answers are judged.
+// FeedbackOptions configure how answers are judged.
 type FeedbackOptions struct {
-	Threshold float64 // of [References], 0..1, from which an answer used a memory
+	Threshold float64 // score of [References], 0..1, from which an answer used a memory
 	Weights   reverie.WeightRule
 }
 
 // Feedback learns from answers which memories help. It is safe for concurrent use.
 type Feedback struct {
 	Store       FeedbackStore
-	Usage       *UsageLog          // nil: what was offered is in the store already
-	Embeddings  Embeddings         // nil: words alone count
+	Usage       *UsageLog          // nil: the offers are already in the store
+	Embeddings  Embeddings         // nil: only words count
 	Calibration reverie.Calibrator // of Embeddings
 	Options     FeedbackOptions
 }
 
-// FeedbackRequest reports an answer. SessionID or UsageID says to what.
+// FeedbackRequest reports an answer. SessionID or UsageID identifies the context.
 type FeedbackRequest struct {
 	GroupID   string // "" = all groups
 	SessionID string
@@ -48,15 +46,15 @@ type FeedbackRequest struct {
 	Response  string // the answer
 }
 
-// NothingOffered is what a reply says where there was nothing to learn from.
+// NothingOffered is the message of a reply without anything to learn.
 const NothingOffered = "no memories were offered"
 
-// Report judges which of the memories that were offered an answer used, and moves
-// their weights, once: of a context whose answer was reported before, nothing
-// moves. It judges the context that is named, or the newest of the session that
-// offered any memories. A request without either, or without an answer, is
-// [reverie.ErrInvalid], and so is a session of several groups where none is named.
-// A context or session that nobody knows is [reverie.ErrNotFound].
+// Report judges which offered memories an answer used, and moves their weights. It does so once: nothing moves if
+// the context's answer was reported before. It judges the named context, or the newest of the session that offered
+// any memories.
+//
+// The error is [reverie.ErrInvalid] for a request without a context or without an answer, and for a session of
+// several groups if no group is named. It is [reverie.ErrNotFound] for an unknown context or session.
 func (f *Feedback) Report(ctx context.Context, req FeedbackRequest) (reverie.FeedbackReply, error) {
 	reply := reverie.FeedbackReply{Success: true, GroupID: req.GroupID, SessionID: req.SessionID, UsageID: req.UsageID,
 		Memories: []reverie.FeedbackMemory{}}
@@ -94,11 +92,11 @@ func (f *Feedback) Report(ctx context.Context, req FeedbackRequest) (reverie.Fee
 	return reply, nil
 }
 
-// waits tells whether nobody has said yet what became of an offer.
+// waits reports whether an offered memory has no verdict yet.
 func waits(u reverie.Usage) bool { return u.WasReferenced == nil }
 
-// judge says of each memory that was offered whether the answer used it: by its
-// words, or by its meaning where that is surer.
+// judge decides for each offered memory whether the answer used it. It uses the higher of two scores: by words and
+// by meaning.
 func (f *Feedback) judge(ctx context.Context, rows []reverie.Usage,
 	response string) (verdicts []reverie.UsageVerdict, warnings []string, err error) {
 	statements := make([]string, len(rows))
@@ -128,7 +126,7 @@ func (f *Feedback) judge(ctx context.Context, rows []reverie.Usage,
 	return verdicts, warnings, nil
 }
 
-// fillFeedback says what became of the offers of one context.
+// fillFeedback adds the verdicts on one context to the reply.
 func fillFeedback(reply *reverie.FeedbackReply, rows []reverie.Usage) {
 	reply.GroupID, reply.SessionID, reply.UsageID, reply.Offered = rows[0].GroupID, rows[0].SessionID, rows[0].UsageID,
 		len(rows)
@@ -148,17 +146,15 @@ func fillFeedback(reply *reverie.FeedbackReply, rows []reverie.Usage) {
 	}
 }
 
-// An answer is compared by its sentences: as a whole it says too much to come near
-// any one memory.
+// An answer is compared sentence by sentence: as a whole it is similar to no single memory.
 const (
 	maxCompared   = 40
 	minCompared   = 4 // of QueryLength
 	sentenceStops = "。！？!?；;\n\r"
 )
 
-// meanings says how near an answer comes to each memory: the calibrated similarity
-// of its nearest sentence, 0 where the question comes as near by its meaning. It asks
-// the model once.
+// meanings returns how similar an answer is to each memory: the calibrated similarity of its nearest sentence, or 0
+// if the question is as similar. It calls the model once.
 func (f *Feedback) meanings(ctx context.Context, rows []reverie.Usage, response string) ([]float64, error) {
 	texts := sentencesOf(response)
 	said := len(texts)
@@ -194,8 +190,8 @@ func (f *Feedback) meanings(ctx context.Context, rows []reverie.Usage, response 
 	return scores, nil
 }
 
-// sentencesOf divides an answer into sentences that say something, the longest
-// ones of a long answer, each as long as a statement at most.
+// sentencesOf splits an answer into sentences with content. Of a long answer it takes the longest ones, each cut to
+// the length of a statement.
 func sentencesOf(response string) []string {
 	var list []string
 	add := func(s string) {

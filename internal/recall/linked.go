@@ -9,12 +9,11 @@ import (
 	"reverie/internal/reverie"
 )
 
-// linkedTimeout is how long linked groups are waited for; what was read by then counts.
+// linkedTimeout is how long reading linked groups may take; what was read by then is used.
 const linkedTimeout = 2 * time.Second
 
-// addLinked ranks the facts of linked groups with what was found: what members of the group have
-// said of themselves elsewhere. Nothing is written there: what has no vector of the model is
-// found by its words.
+// addLinked adds the facts of linked groups to the ranking: what members of the group have said of themselves
+// elsewhere. It writes nothing in those groups: a fact without a vector of the model is found by its words.
 func (s *Searcher) addLinked(ctx context.Context, r *reverie.Ranking, q reverie.SearchQuery) error {
 	ctx, cancel := context.WithTimeout(ctx, linkedTimeout)
 	defer cancel()
@@ -37,8 +36,8 @@ func (s *Searcher) addLinked(ctx context.Context, r *reverie.Ranking, q reverie.
 	return err
 }
 
-// ofThemselves are the facts that name who said them, and nobody else who is known in the group,
-// also where that one's name is a single character.
+// ofThemselves returns the facts that name their speaker and no other person known in the group, even if the
+// speaker's name has one character.
 func ofThemselves(of reverie.SharedFacts) (ids []string) {
 	texts := make([]string, len(of.Facts))
 	for i, f := range of.Facts {

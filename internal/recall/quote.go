@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	fairShare  = 0.08 // of what the words of the query weigh that a quote has at least; by the evaluation
-	quotesRead = 4    // messages that are read for each quote: some repeat each other, or the query
+	fairShare  = 0.08 // minimum share of the weight of the query's words in a quote; from the evaluation
+	quotesRead = 4    // messages read for each quote, since some repeat each other or the query
 )
 
-// worthQuoting are the messages that say something: not the query itself, nor
-// anything to a model, and each text once.
+// worthQuoting returns the messages with content, without duplicates, the query itself, and instructions to a
+// model.
 func worthQuoting(query string, found []reverie.ContextQuote) (list []reverie.ContextQuote) {
 	said := map[string]bool{text.ContentHash(query): true}
 	for _, q := range found {
@@ -23,8 +23,8 @@ func worthQuoting(query string, found []reverie.ContextQuote) (list []reverie.Co
 	return list
 }
 
-// addQuotes gives the earlier messages that bear on the query, masked as a model
-// may be shown them. None takes more than half of their room: a long one is cut.
+// addQuotes adds the earlier messages that are relevant to the query, masked for models. A long one is cut to half
+// of the quotes' budget.
 func (d *draft) addQuotes(b *block, room *int) {
 	longest := *room / 2
 	for _, q := range d.quotes {

@@ -15,18 +15,15 @@ import (
 	"reverie/internal/text"
 )
 
-// References says for each statement that was offered how likely it is, from 0 to 1,
-// that the response to the query was made with it. From 0.5 on it is more likely than
-// not.
+// References estimates for each offered statement the probability, 0 to 1, that the response to the query was made
+// with it. From 0.5 on it is more likely than not.
 //
-// It measures the overlap of words and of pairs of neighbouring terms: words of scripts
-// with spaces by their stems, Han characters by pairs. What the query says already
-// counts little, and so does what most of the statements share or any answer says.
-// Names and numbers count most. Only the best two neighbouring sentences of the response
-// count, so that a long answer does not repeat everything by chance.
+// It measures the overlap of words and of pairs of neighbouring terms. Words of scripts with spaces are compared by
+// their stems, Han characters by pairs. Words of the query count little, and so do words that most statements share
+// or that any answer contains. Names and numbers count most. Only the best two neighbouring sentences of the
+// response count, so that a long answer does not repeat everything by chance.
 //
-// It knows spelling, not meaning. A paraphrase is not recognised, and a statement that
-// the answer denies is.
+// It knows spelling, not meaning. It misses paraphrases, and accepts statements that the answer denies.
 func References(query, response string, statements []string) []float64 {
 	o := newOverlap(query, response, statements)
 	scores := make([]float64, len(statements))
@@ -36,27 +33,26 @@ func References(query, response string, statements []string) []float64 {
 	return scores
 }
 
-// The constants are fitted on testdata/references.jsonl so that 0.5 is the best
-// threshold. Weights are in words.
+// The constants are fitted to testdata/references.jsonl, so that 0.5 is the best threshold. Weights are in words.
 const (
-	minCommon    = 0.3  // less in common than this is nothing
-	halfAt       = 1.53 // words in common, as adjusted below, that score 0.5
-	coverageGain = 1.4  // where all of the statement is found
-	densityGain  = 1.5  // where the sentences say nothing else
-	lengthCost   = 0.5  // for each doubling of the answer, nearly
-	queryShare   = 0.12 // of a term's weight, where the query has it
-	pairGain     = 0.5  // in addition, where two terms are neighbours in both
-	figureShare  = 0.45 // of the score, where the sentences have other figures only
+	minCommon    = 0.3  // less overlap than this counts as none
+	halfAt       = 1.53 // overlap in words, adjusted as below, that scores 0.5
+	coverageGain = 1.4  // if the whole statement is found
+	densityGain  = 1.5  // if the sentences say nothing else
+	lengthCost   = 0.5  // approximately for each doubling of the answer
+	queryShare   = 0.12 // factor of a term's weight if the query has it
+	pairGain     = 0.5  // added if two terms are neighbours in both
+	figureShare  = 0.45 // factor of the score if the sentences have only other figures
 )
 
-// overlap is a response and the statements that were offered for it, as terms.
+// overlap holds a response and its offered statements as terms.
 type overlap struct {
 	asked      map[string]bool
 	sentences  []map[string]bool // of the response: its terms and pairs of terms
-	said       []float64         // by sentence: the weight of what was not asked
+	said       []float64         // by sentence: the weight of terms that the query does not have
 	figures    [][]term          // by sentence
 	statements [][]term
-	holders    map[string]int // how many statements have a term
+	holders    map[string]int // number of statements with a term
 }
 
 func newOverlap(query, response string, statements []string) *overlap {
@@ -79,7 +75,7 @@ func newOverlap(query, response string, statements []string) *overlap {
 	return o
 }
 
-// addSentence notes what a sentence of the response says.
+// addSentence adds a sentence of the response.
 func (o *overlap) addSentence(sentence []term) {
 	found, said := map[string]bool{}, 0.0
 	var figures []term
@@ -100,11 +96,10 @@ func (o *overlap) addSentence(sentence []term) {
 	o.figures = append(o.figures, figures)
 }
 
-// pairKey is the key of two terms that are neighbours.
+// pairKey returns the key of two neighbouring terms.
 func pairKey(a, b term) string { return a.key + " " + b.key }
 
-// value is what a term of a statement counts: the less, the more of the other
-// statements have it.
+// value returns the weight of a statement's term: lower the more other statements have it.
 func (o *overlap) value(t term) float64 {
 	v := t.weight * (1 - math.Log(float64(o.holders[t.key]))/math.Log(float64(len(o.statements)+1)))
 	if o.asked[t.key] {
@@ -113,7 +108,7 @@ func (o *overlap) value(t term) float64 {
 	return v
 }
 
-// best is the score of a statement in the two sentences where it is highest.
+// best returns the score of a statement in the two sentences where it is highest.
 func (o *overlap) best(statement []term) (best float64) {
 	var whole float64
 	for _, t := range statement {
@@ -125,8 +120,7 @@ func (o *overlap) best(statement []term) (best float64) {
 	return best
 }
 
-// score compares a statement, of so much weight, with the sentences from..to of the
-// response.
+// score compares a statement of weight whole with the sentences from..to of the response.
 func (o *overlap) score(statement []term, whole float64, from, to int) float64 {
 	common := o.common(statement, o.sentences[from:to])
 	var said float64
@@ -145,7 +139,7 @@ func (o *overlap) score(statement []term, whole float64, from, to int) float64 {
 	return score
 }
 
-// common weighs the terms of a statement that stand in one of the sentences.
+// common returns the weight of a statement's terms that occur in one of the sentences.
 func (o *overlap) common(statement []term, sentences []map[string]bool) (sum float64) {
 	in := func(key string) bool {
 		return slices.ContainsFunc(sentences, func(s map[string]bool) bool { return s[key] })
@@ -164,8 +158,8 @@ func (o *overlap) common(statement []term, sentences []map[string]bool) (sum flo
 	return sum
 }
 
-// otherFigures tells whether a response counts what a statement counts, and comes to
-// other figures only.
+// otherFigures reports whether a response has figures of the same kind as the statement, but only with other
+// values.
 func otherFigures(statement, response []term) bool {
 	for _, t := range statement {
 		same := func(other term) bool { return t.figure != "" && other.figure == t.figure }
@@ -185,24 +179,23 @@ func otherFigures(statement, response []term) bool {
 // The weights of terms: an ordinary word is 1.
 const (
 	weightWord   = 1.0
-	weightName   = 1.4 // capitals inside a sentence, figures inside a word
+	weightName   = 1.4 // capitals inside a sentence, or figures inside a word
 	weightCommon = 0.35
 	weightNumber = 1.3
-	weightDigit  = 0.7 // a number of one figure
+	weightDigit  = 0.7 // a number of one digit
 	weightPair   = 1.1 // two Han characters
-	weightSingle = 0.3 // a Han character by itself
+	weightSingle = 0.3 // a single Han character
 )
 
-// term is a word by its stem, a figure, or two neighbouring Han characters.
+// term is a stemmed word, a figure, or two neighbouring Han characters.
 type term struct {
 	key    string
-	figure string // what a figure counts: a unit, days of the week; "" for other terms
+	figure string // the kind of a figure: a unit, days of the week; "" for other terms
 	weight float64
-	joined bool // shares a character with the term before
+	joined bool // shares a character with the previous term
 }
 
-// share is what is left of a value where the term before counts, too: a run of n
-// Han characters weighs n/2.
+// share reduces a value if the previous term counts too: a run of n Han characters weighs n/2.
 func (t term) share(value float64, before bool) float64 {
 	if t.joined && before {
 		return value / 2
@@ -213,7 +206,7 @@ func (t term) share(value float64, before bool) float64 {
 //go:embed reference_words.toml
 var wordsFile string
 
-// wordLists are the lists of reference_words.toml.
+// wordLists is the content of reference_words.toml.
 type wordLists struct {
 	Empty, Common text.WordSet
 	EmptyHan      string       `toml:"empty_han"`
@@ -221,7 +214,7 @@ type wordLists struct {
 	CommonPairs   text.WordSet `toml:"common_pairs"`
 
 	stems   map[string]bool   // of the common words
-	phrases *strings.Replacer // takes out the phrases that say nothing
+	phrases *strings.Replacer // removes phrases without content
 }
 
 var lists = sync.OnceValue(func() wordLists {
@@ -238,11 +231,10 @@ var lists = sync.OnceValue(func() wordLists {
 	return w
 })
 
-// maxSentences is how many sentences are told apart; the others count as the last.
+// maxSentences is the maximum number of sentences; the rest counts as the last one.
 const maxSentences = 64
 
-// sentencesOfTerms divides a text into sentences, each as its terms in order. Sentences
-// without any are left out.
+// sentencesOfTerms splits a text into sentences, each as its terms in order. Sentences without terms are left out.
 func sentencesOfTerms(said string) (list [][]term) {
 	said = text.Simplify(norm.NFKC.String(strings.ToValidUTF8(said, " ")))
 	said = lists().phrases.Replace(strings.ReplaceAll(said, "’", "'"))
@@ -260,7 +252,7 @@ func sentencesOfTerms(said string) (list [][]term) {
 
 func endsSentence(r rune) bool { return strings.ContainsRune("。!?;\n", r) }
 
-// distinct are the terms of all sentences, each once.
+// distinct returns the terms of all sentences without duplicates.
 func distinct(sentences [][]term) []term {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Concat(sentences...), func(t term) bool {
@@ -270,7 +262,7 @@ func distinct(sentences [][]term) []term {
 	})
 }
 
-// termsOf cuts a sentence into figures, words and runs of Han characters.
+// termsOf splits a sentence into figures, words and runs of Han characters.
 func termsOf(sentence string) (terms []term) {
 	read := map[string]bool{} // the words of figures
 	for _, d := range text.Figures(text.Fold(sentence)) {
@@ -298,17 +290,16 @@ func termsOf(sentence string) (terms []term) {
 	return terms
 }
 
-// cut is the beginning of a text whose characters are all of one kind.
+// cut returns the beginning of a text whose characters all satisfy kind.
 func cut(s string, kind func(rune) bool) string { return s[:len(s)-len(strings.TrimLeftFunc(s, kind))] }
 
-// inWord tells letters, digits, and the marks inside numbers and words: 3.5, 7:30,
-// don't, C++.
+// inWord reports whether r is a letter, a digit, or a mark inside numbers and words: 3.5, 7:30, don't, C++.
 func inWord(r rune) bool {
 	return text.IsDense(r) || text.Joins(r) || strings.ContainsRune("'.,:+#", r)
 }
 
-// figureTerm is the term of a number, day, month or time of day. People leave out
-// whether a time is in the morning or in the evening.
+// figureTerm returns the term of a number, day, month or time of day. It ignores the half of the day, which people
+// leave out.
 func figureTerm(d text.Detail) term {
 	t := term{figure: fmt.Sprint(d.Kind, d.Unit), weight: weightWord}
 	value := d.Value
@@ -324,8 +315,8 @@ func figureTerm(d text.Detail) term {
 	return t
 }
 
-// wordTerm is the term of a word of a script that writes spaces; without a key where
-// the word says nothing, or was read as a figure.
+// wordTerm returns the term of a word of a script with spaces. It has no key if the word has no content, or was
+// read as a figure.
 func wordTerm(written string, begins bool, read map[string]bool) term {
 	w := strings.ToLower(written)
 	if w == "" || read[w] || lists().Empty[w] || strings.Trim(w, "0123456789.,:") == "" {
@@ -342,8 +333,8 @@ func wordTerm(written string, begins bool, read map[string]bool) term {
 	return t
 }
 
-// pairs are the pairs of neighbouring characters of a run of Han characters. Those that
-// say nothing divide it.
+// pairs returns the pairs of neighbouring characters in a run of Han characters. Characters without content divide
+// the run.
 func pairs(run string) (terms []term) {
 	empty := func(r rune) bool { return strings.ContainsRune(lists().EmptyHan, r) }
 	for part := range strings.FieldsFuncSeq(run, empty) {

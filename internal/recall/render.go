@@ -16,7 +16,7 @@ import (
 	"reverie/internal/text"
 )
 
-// The tags around the blocks of a context. No data can hold one: see [dataLine].
+// The tags around the blocks of a context. No data can contain one: see [dataLine].
 const (
 	tagMemories = "reverie_memories"
 	tagEntities = "reverie_entities"
@@ -25,11 +25,11 @@ const (
 	tagSession  = "reverie_session"
 )
 
-// words are the sentences above the blocks, in one language.
+// words are the headings of the blocks, in one language.
 type words struct {
 	memories, entities, quotes, summary, session string
-	archived                                     string // of a memory, with the date of its newest support
-	from                                         string // of a memory, with the linked group whose it is
+	archived                                     string // note of a memory, with the date of its newest support
+	from                                         string // note of a memory, with the linked group that owns it
 }
 
 const (
@@ -67,7 +67,7 @@ func wordsFor(g reverie.Group, query string) words {
 	return english
 }
 
-// zoneOf is the group's time zone, UTC where it cannot be read.
+// zoneOf returns the group's time zone, UTC if it is invalid.
 func zoneOf(g reverie.Group) *time.Location {
 	zone, err := g.Location()
 	if err != nil {
@@ -76,13 +76,13 @@ func zoneOf(g reverie.Group) *time.Location {
 	return zone
 }
 
-// What stands in a line of each block.
+// The lines of each block.
 type (
 	memoryLine struct {
 		Kind      reverie.Kind `json:"kind"`
 		AsOf      string       `json:"as_of"` // local date of the newest support
 		Statement string       `json:"statement"`
-		Note      string       `json:"note,omitempty"` // that it is not current, or of another group
+		Note      string       `json:"note,omitempty"` // that it is not current, or from another group
 	}
 	entityLine struct {
 		Name  string             `json:"name"`
@@ -96,7 +96,7 @@ type (
 	}
 	summaryLine struct {
 		Messages int    `json:"messages"`
-		Until    string `json:"until"` // local time of the newest that it covers
+		Until    string `json:"until"` // local time of the newest covered message
 		Summary  string `json:"summary"`
 	}
 	turnLine struct {
@@ -109,9 +109,9 @@ type (
 
 const localMinute = "2006-01-02 15:04"
 
-// dataLine writes a value as a line of JSON that no text in it can end, and that
-// holds no tag: angle brackets, ampersands and what looks like them, line ends, and
-// the characters that hide text or turn it round are escaped. It reads back as it was.
+// dataLine writes a value as one line of JSON. No text in it can end the line or contain a tag: it escapes angle
+// brackets, ampersands, their lookalikes, line ends, and characters that hide or reverse text. Decoding restores
+// the value.
 func dataLine(v any) string {
 	raw, err := json.Marshal(v) // escapes <, >, &, U+2028 and U+2029
 	if err != nil {
@@ -136,13 +136,13 @@ func dataLine(v any) string {
 	return b.String()
 }
 
-// lookalikes are what may be read as an angle bracket or an ampersand. Quotation
-// marks of two angles («, 《) are none.
+// lookalikes are characters that may be read as an angle bracket or an ampersand. Quotation marks of two angles
+// («, 《) are not.
 const lookalikes = "＜＞﹤﹥＆﹠‹›˂˃⟨⟩〈〉\u2329\u232A❬❭❮❯❰❱⧼⧽ᐸᐳ⪡⪢𖼎𝈶𝈷"
 
-// mustEscape tells, of what JSON lets stand, lookalikes, further line ends, and what
-// is not seen or turns the direction of text. What joins emoji and the letters of some
-// scripts may stay: the joiners, and the selector of emoji.
+// mustEscape reports whether r needs escaping beyond JSON's own: lookalikes, further line ends, and characters that
+// are invisible or change the direction of text. Joiners, and the selector of emoji, are not escaped: emoji and
+// some scripts need them.
 func mustEscape(r rune) bool {
 	switch {
 	case r < 0x7F:
@@ -156,8 +156,7 @@ func mustEscape(r rune) bool {
 		strings.ContainsRune(lookalikes, r)
 }
 
-// block is a part of a context: a sentence that says what it is, and lines of data
-// between two tags.
+// block is a part of a context: a heading, and lines of data between two tags.
 type block struct {
 	tag, heading string
 	lines        []string
@@ -167,8 +166,8 @@ func (b *block) text() string {
 	return b.heading + "\n<" + b.tag + ">\n" + strings.Join(append(b.lines, ""), "\n") + "</" + b.tag + ">\n"
 }
 
-// cost is how many tokens a line adds at most: with the first one come heading,
-// tags, and the empty line before a block.
+// cost returns the maximum number of tokens that a line adds. The first line also adds heading, tags, and the empty
+// line before a block.
 func (b *block) cost(line string) int {
 	n := text.EstimateTokens(line + "\n")
 	if len(b.lines) == 0 {
@@ -177,7 +176,7 @@ func (b *block) cost(line string) int {
 	return n
 }
 
-// add puts a line into the block where there is room for it.
+// add adds a line to the block if the budget allows it.
 func (b *block) add(line string, room *int) bool {
 	n := b.cost(line)
 	if n > *room {
@@ -188,8 +187,7 @@ func (b *block) add(line string, room *int) bool {
 	return true
 }
 
-// joinBlocks is the whole text: the blocks that have lines, with an empty line
-// between them.
+// joinBlocks returns the whole text: the blocks with lines, separated by an empty line.
 func joinBlocks(blocks ...*block) string {
 	var parts []string
 	for _, b := range blocks {
@@ -200,9 +198,8 @@ func joinBlocks(blocks ...*block) string {
 	return strings.Join(parts, "\n")
 }
 
-// Quoted is data for a model to read outside of a context: what says what it is, and
-// that it is no instruction, and one JSON object a line between two tags that no data
-// can end.
+// Quoted formats data for a model outside of a context. A heading says what the data is, and that it is no
+// instruction. Each line is a JSON object, between two tags that no data can end.
 func Quoted(name, heading string, lines []any) string {
 	b := &block{tag: "reverie_" + name, heading: heading + dataEN}
 	for _, v := range lines {
@@ -211,11 +208,10 @@ func Quoted(name, heading string, lines []any) string {
 	return b.text()
 }
 
-// leastExcerpt is how many characters of a text must be left for it to be worth
-// giving.
+// leastExcerpt is the minimum number of characters of a shortened text.
 const leastExcerpt = 20
 
-// draft is a context before it is known what there is room for.
+// draft is a context before the token budget is applied.
 type draft struct {
 	reply    *reverie.ContextReply
 	memories []reverie.RecallCandidate // best first; those without a fate are to be offered
@@ -224,15 +220,14 @@ type draft struct {
 	turns    []reverie.Message      // oldest first
 	summary  *reverie.SessionSummary
 	words    words
-	messages int // quotes at most
+	messages int // maximum number of quotes
 	zone     *time.Location
-	privacy  safety.Privacy // of what is quoted
+	privacy  safety.Privacy // for quoted texts
 }
 
-// compose fills the reply and its text, of as many tokens as it may have. Memories
-// come first, by rank, but for what short-term memory needs: that keeps up to half
-// of the tokens. Then the entities, and the quotes with a quarter of the tokens at most; then the newest messages, and the summary of the
-// older ones.
+// compose fills the reply and its text, up to the token budget. Memories come first, by rank, but short-term memory
+// may reserve up to half of the tokens. Then come the entities, the quotes with at most a quarter of the tokens,
+// the newest messages, and the summary of the older ones.
 func (d *draft) compose() {
 	d.turns = worded(d.turns, d.reply.MaxTokens)
 	memories, entities := &block{tag: tagMemories, heading: d.words.memories},
@@ -255,10 +250,9 @@ func (d *draft) compose() {
 	d.reply.Tokens = text.EstimateTokens(d.reply.Text)
 }
 
-// worded are the messages that say something. Of one that is far too long for so
-// many tokens only the beginning is looked at.
+// worded returns the messages with content. Of one that is far too long for the budget it takes only the beginning.
 func worded(turns []reverie.Message, tokens int) []reverie.Message {
-	const perToken = 16 // characters; no text but white space has more
+	const perToken = 16 // characters; only white space has more
 	var list []reverie.Message
 	for _, m := range turns {
 		if strings.TrimSpace(m.Text) == "" {
@@ -272,7 +266,7 @@ func worded(turns []reverie.Message, tokens int) []reverie.Message {
 	return list
 }
 
-// turnsCost is how many tokens all turns would take.
+// turnsCost returns the number of tokens of all turns.
 func (d *draft) turnsCost(b block) int {
 	n := 0
 	for _, m := range d.turns {
@@ -317,7 +311,7 @@ func (d *draft) addMemories(b *block, room *int) {
 	d.reply.Counts.LongTerm = len(d.reply.Memories)
 }
 
-// addEntities gives of an entity what there is room for, strongest first.
+// addEntities adds the claims of each entity that the budget allows, strongest first.
 func (d *draft) addEntities(b *block, room *int) {
 	for _, e := range d.entities {
 		for len(e.Lines) > 0 && !b.add(dataLine(entityLine{e.Subject, e.Kind, e.Lines}), room) {
@@ -332,9 +326,8 @@ func (d *draft) addEntities(b *block, room *int) {
 	d.reply.Counts.Entities = len(d.reply.Entities)
 }
 
-// addTurns gives the newest messages without a gap. Where not all of them fit, by
-// what they cost, none takes more than half of the room that is left: a long one is
-// cut to that, so that it does not push out all that was said before it.
+// addTurns adds the newest messages without a gap. If they do not all fit, each takes at most half of the remaining
+// budget. A long one is cut to that, so that it does not displace everything before it.
 func (d *draft) addTurns(b *block, cost int, room *int) {
 	whole := cost <= *room
 	var newest []reverie.ContextMessage // newest first
@@ -360,7 +353,7 @@ func (d *draft) addTurns(b *block, cost int, room *int) {
 	d.reply.ShortTerm = &reverie.ContextShortTerm{Turns: newest}
 }
 
-// addSummary gives the rolling summary, or its beginning.
+// addSummary adds the rolling summary, or its beginning.
 func (d *draft) addSummary(b *block, room *int) {
 	if d.summary == nil {
 		return
@@ -387,8 +380,7 @@ func (d *draft) summaryLine(text string) string {
 	return dataLine(summaryLine{d.summary.Messages, d.summary.CoversUntil.In(d.zone).Format(localMinute), text})
 }
 
-// excerpt returns text as it is where it fits, else the longest beginning of it that
-// does; false where that is too little to be worth giving.
+// excerpt returns the text if it fits, otherwise the longest beginning that does; ok is false if that is too short.
 func excerpt(s string, fits func(string) bool) (string, bool) {
 	if fits(s) {
 		return s, true

@@ -1,5 +1,5 @@
-// Package recall is how memories are read back: found by meaning and by words, with a
-// score that says the same for every embedding model.
+// Package recall reads memories back: it finds them by meaning and by words, with a score that is comparable
+// between embedding models.
 package recall
 
 import (
@@ -17,10 +17,10 @@ import (
 	"reverie/internal/text"
 )
 
-// Store is what searching reads, and where vectors that were missing go.
+// Store reads memories for a search, and stores vectors that were missing.
 type Store interface {
 	Search(ctx context.Context, q reverie.SearchQuery) (reverie.Ranking, error)
-	// GroupTeam is what a group says about its team, see reverie.Group, and whether it has links.
+	// GroupTeam returns a group's team setting, see reverie.Group, and whether the group has links.
 	GroupTeam(ctx context.Context, groupID string) (team string, linked bool, err error)
 	MissingEmbeddings(ctx context.Context, groupID, model string, at time.Time, limit int) ([]reverie.Memory, error)
 	SetEmbeddings(ctx context.Context, groupID, model string, vectors map[string][]float32) error
@@ -35,57 +35,57 @@ type Embeddings interface {
 // Searcher finds memories. It is safe for concurrent use.
 type Searcher struct {
 	Store       Store
-	Embeddings  Embeddings         // nil: words alone count
-	Without     error              // why there are none; nil: none are configured
+	Embeddings  Embeddings         // nil: only words count
+	Without     error              // why there are no embeddings; nil: none are configured
 	Calibration reverie.Calibrator // of the embedding model
-	// How long vectors are waited for; then words alone count; 0 = as long as it takes.
+	// How long to wait for vectors before only words count; 0 = no limit.
 	EmbedTimeout time.Duration
 	Teams        TeamRule
-	Links        Links // nil: none are followed
-	// Instead is a context that may read another group, where one is confined to the group
-	// that is asked; nil where none is.
+	Links        Links // nil: links are not followed
+	// Instead returns a context that may read another group, if contexts are confined to one group; nil if they are
+	// not.
 	Instead func(ctx context.Context, groupID string) context.Context
 }
 
-// Links knows what of other groups may reach a group.
+// Links reads the facts that linked groups share.
 type Links interface {
-	// Shared reads the facts of linked groups, those of the past too if so asked.
+	// Shared reads the facts of linked groups; with past, also those of the past.
 	Shared(ctx context.Context, groupID string, past bool) ([]reverie.SharedFacts, error)
 }
 
-// Query asks for the memories that bear on a text.
+// Query asks for the memories that are relevant to a text.
 type Query struct {
 	GroupID   string
 	Text      string
 	Kinds     []reverie.Kind // empty = all
 	Limit     int
-	Threshold float64   // least score, 0..1
-	OrNearest bool      // where no memory reaches the threshold, the nearest few are found all the same
-	At        time.Time // zero = now; else what was active at that instant
-	Recorded  bool      // At is of the time of writing, and not of the chat's
+	Threshold float64   // minimum score, 0..1
+	OrNearest bool      // if no memory reaches the threshold, return the nearest few
+	At        time.Time // zero = now; else memories active at that instant
+	Recorded  bool      // At is in the time of writing, not in the chat's time
 
 	fewer    int     // see reverie.SearchQuery
 	reaching float64 // see reverie.SearchQuery
-	team     string  // tenant whose memories are looked at, too; "" = none
+	team     string  // tenant whose memories are searched too; "" = none
 	linked   bool    // somebody in the group is linked with another group
-	alone    bool    // these two are not known yet
+	alone    bool    // team and linked are not known yet
 }
 
-// Found is what came of a query.
+// Found is the result of a query.
 type Found struct {
-	Hits     []reverie.Hit // that reach the threshold, or the nearest if none was to do; best first; behind them archived ones
-	Below    []reverie.Hit // that do not, as far as the limit goes, best first
+	// Those above the threshold, or the nearest if none was required; best first, then archived ones.
+	Hits     []reverie.Hit
+	Below    []reverie.Hit // those below the threshold, up to the limit, best first
 	Total    int           // active memories that were compared
 	Warnings []string
 
 	archived []reverie.Hit // best first
 }
 
-// Search ranks the active memories of a group and of its team by a text, and behind them, as
-// far as the limit goes, the archived ones; or the versions that were active at an instant. It is exact: every one is compared, by its meaning and by
-// its words. Those stored while the embedder was out of reach, or by another model, are
-// embedded first. Where there is no embedder, or it fails or is slow, words alone count, and
-// a warning says so.
+// Search ranks the active memories of a group and of its team by a text, or those active at an instant. Archived
+// memories follow, up to the limit. It compares every memory, by meaning and by words, without an approximate
+// index. Memories without a vector of the current model are embedded first. If there is no embedder, or it fails or
+// is slow, only words count, and a warning says so.
 func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return Found{}, fmt.Errorf("search in group %q: the query is empty: %w", q.GroupID, reverie.ErrInvalid)
@@ -106,10 +106,10 @@ func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
 	return found, err
 }
 
-// nearestFew is how many memories are found where none is near enough.
+// nearestFew is the number of memories returned if none is similar enough.
 const nearestFew = 3
 
-// find is [Searcher.Search] of what reaches the threshold and what does not.
+// find is [Searcher.Search] with the memories on both sides of the threshold.
 func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 	embedding := ctx
 	if s.EmbedTimeout > 0 {
@@ -137,7 +137,7 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 	}
 	if err == nil && q.linked && s.Links != nil {
 		sq.GroupID = q.GroupID
-		if s.addLinked(ctx, &r, sq) != nil { // whose error may name a group that is nobody's business here
+		if s.addLinked(ctx, &r, sq) != nil { // the error may name a group that the caller must not know
 			found.Warnings, err = append(found.Warnings, "not all that linked groups remember could be read"), ctx.Err()
 		}
 	}
@@ -157,7 +157,7 @@ func (s *Searcher) find(ctx context.Context, q Query) (found Found, err error) {
 	return found, nil
 }
 
-// Reply is what was found as an answer. It says why there is nothing, or nothing related.
+// Reply converts the result to an answer. It says why nothing, or nothing related, was found.
 func (f Found) Reply(q Query) reverie.SearchReply {
 	reply := reverie.SearchReply{Success: true, Query: q.Text, Results: []reverie.SearchResult{}, Warnings: f.Warnings}
 	for _, h := range f.Hits {
@@ -179,10 +179,10 @@ func (f Found) Reply(q Query) reverie.SearchReply {
 	return reply
 }
 
-// errNoEmbeddings is why words alone count where nothing else is set up.
+// errNoEmbeddings is why only words count if no embedding model is configured.
 var errNoEmbeddings = errors.New("no embedding model is configured; see [embed]")
 
-// vector embeds the form of a query, and says what cosines with it mean.
+// vector embeds the form of a query, and returns the calibration of the vector's model.
 func (s *Searcher) vector(ctx context.Context, groupID, form string) (v []float32, c reverie.Calibration, err error) {
 	if s.Embeddings == nil {
 		return nil, c, cmp.Or(s.Without, errNoEmbeddings)
@@ -197,10 +197,10 @@ func (s *Searcher) vector(ctx context.Context, groupID, form string) (v []float3
 	return vectors[0], c, nil
 }
 
-// rank ranks the memories of one tenant. Unseen says why some that the current model has
-// not seen could not be embedded, within the context of embedding.
+// rank ranks the memories of one tenant. unseen is why some memories without a vector of the current model could
+// not be embedded, within the embedding context.
 //
-// Almost always the model has seen them all: then one question is enough.
+// Almost always all memories have a vector: then one query is enough.
 func (s *Searcher) rank(ctx, embedding context.Context, q reverie.SearchQuery) (r reverie.Ranking, unseen, err error) {
 	r, err = s.Store.Search(ctx, q)
 	if err != nil || r.Unseen == 0 || q.Vector == nil {
@@ -211,12 +211,10 @@ func (s *Searcher) rank(ctx, embedding context.Context, q reverie.SearchQuery) (
 	return r, unseen, err
 }
 
-// healBatch is how many memories without a vector of the current model are
-// embedded and stored at once; a group has tens to hundreds.
+// healBatch is the number of memories that are embedded and stored at once; a group has tens to hundreds.
 const healBatch = 500
 
-// heal embeds what the current model has not seen, batch by batch, or a search would
-// miss it.
+// heal embeds the memories without a vector of the current model, batch by batch; a search would miss them.
 func (s *Searcher) heal(ctx context.Context, q reverie.SearchQuery) error {
 	for {
 		missing, err := s.Store.MissingEmbeddings(ctx, q.GroupID, s.Embeddings.Key(), q.At, healBatch)
@@ -229,7 +227,7 @@ func (s *Searcher) heal(ctx context.Context, q reverie.SearchQuery) error {
 	}
 }
 
-// embed gives memories their vectors.
+// embed stores the vectors of memories.
 func (s *Searcher) embed(ctx context.Context, groupID string, missing []reverie.Memory) error {
 	texts := make([]string, len(missing))
 	for i, m := range missing {
@@ -246,14 +244,13 @@ func (s *Searcher) embed(ctx context.Context, groupID string, missing []reverie.
 	return s.Store.SetEmbeddings(ctx, groupID, s.Embeddings.Key(), byID)
 }
 
-// TeamRule says whose memories a group recalls beside its own. The zero value is
-// nobody's.
+// TeamRule says whose memories a group recalls beside its own. The zero value means no team.
 type TeamRule struct {
 	On   bool
-	Name string // the team of groups that name none themselves; "" = none
+	Name string // the team of groups without a team setting; "" = none
 }
 
-// instead is a context that may read another group.
+// instead returns a context that may read another group.
 func (s *Searcher) instead(ctx context.Context, groupID string) context.Context {
 	if s.Instead == nil {
 		return ctx
@@ -261,7 +258,7 @@ func (s *Searcher) instead(ctx context.Context, groupID string) context.Context 
 	return s.Instead(ctx, groupID)
 }
 
-// of is the tenant of a group's team, "" where it has none. A team has none.
+// of returns the tenant of a group's team, "" if it has none. A team itself has none.
 func (r TeamRule) of(g reverie.Group) string {
 	team := cmp.Or(g.Team, r.Name)
 	if _, is := reverie.TeamOf(g.ID); is || !r.On || team == "" || team == reverie.GroupOff {
@@ -270,7 +267,8 @@ func (r TeamRule) of(g reverie.Group) string {
 	return reverie.TeamGroupID(team)
 }
 
-// besideOf is what a group's team is, and whether the group has links: as its ranking tells, or looked up.
+// besideOf returns a group's team and whether the group has links: from its ranking if known, otherwise from the
+// store.
 func (s *Searcher) besideOf(ctx context.Context, groupID string, r reverie.Ranking) (team string, linked bool, err error) {
 	team, linked = r.Team, r.Linked
 	if len(r.Hits)+len(r.Archived) == 0 {
@@ -282,18 +280,18 @@ func (s *Searcher) besideOf(ctx context.Context, groupID string, r reverie.Ranki
 	return s.Teams.of(reverie.Group{ID: groupID, Team: team}), linked, err
 }
 
-// ofTeam is the tenant of a group's team, false where there is none to ask.
+// ofTeam returns the tenant of a group's team; has is false if there is none.
 func (q Query) ofTeam() (tenant string, has bool) {
 	return q.team, q.team != "" && (len(q.Kinds) == 0 || slices.Contains(q.Kinds, reverie.KindTeam))
 }
 
-// add puts what another tenant has found to it.
+// add merges the result for another tenant into r.
 func add(r *reverie.Ranking, theirs reverie.Ranking, limit int) {
 	r.Hits, r.Archived = nearest(r.Hits, theirs.Hits, limit), nearest(r.Archived, theirs.Archived, limit)
 	r.Total += theirs.Total
 }
 
-// nearest are the hits of two tenants, best first.
+// nearest merges the hits of two tenants, best first.
 func nearest(own, team []reverie.Hit, limit int) []reverie.Hit {
 	if len(team) == 0 {
 		return own
@@ -306,8 +304,8 @@ func nearest(own, team []reverie.Hit, limit int) []reverie.Hit {
 	return all
 }
 
-// Recency is how much the age of a memory's newest support counts: 1 for one that
-// is supported now, half of the way to 0.5 after a half-life, never less than 0.5.
+// Recency is the factor for the age of a memory's newest support. It is 1 at age 0, falls toward 0.5, and is
+// halfway there after one half-life.
 func Recency(age, halfLife time.Duration) float64 {
 	if age <= 0 || halfLife <= 0 {
 		return 1
@@ -315,9 +313,9 @@ func Recency(age, halfLife time.Duration) float64 {
 	return 0.5 + 0.5*math.Exp2(-float64(age)/float64(halfLife))
 }
 
-// rank puts candidates into the order of what they are worth to the query, best first: see
-// [reverie.Factors.Score]. Of memories that say the same, the best one counts; those others
-// have their fate at once. The order does not depend on that of the hits.
+// rank sorts candidates by their value for the query, best first: see [reverie.Factors.Score]. Of memories that say
+// the same, only the best counts; the others get their fate here. The result does not depend on the order of the
+// hits.
 func rank(hits []reverie.Hit, now time.Time, halfLife time.Duration) []reverie.RecallCandidate {
 	list, hash := make([]reverie.RecallCandidate, 0, len(hits)), make(map[string]string, len(hits))
 	for _, h := range hits {
@@ -335,14 +333,14 @@ func rank(hits []reverie.Hit, now time.Time, halfLife time.Duration) []reverie.R
 	return list
 }
 
-// byWorth puts candidates into their order, best first.
+// byWorth sorts candidates, best first.
 func byWorth(list []reverie.RecallCandidate) {
 	slices.SortFunc(list, func(a, b reverie.RecallCandidate) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.LineageID, b.LineageID))
 	})
 }
 
-// candidate says what a memory is worth to a query.
+// candidate computes the value of a memory for a query.
 func candidate(h reverie.Hit, now time.Time, halfLife time.Duration) reverie.RecallCandidate {
 	f := reverie.Factors{Similarity: h.Score, Weight: h.Weight, Strength: h.Strength,
 		Recency: Recency(now.Sub(h.LastSupportedAt), halfLife)}

@@ -8,18 +8,18 @@ import (
 	"reverie/internal/text"
 )
 
-// Trigger says when memories are looked up.
+// Trigger says when memories are searched.
 type Trigger string
 
 // The triggers.
 const (
 	TriggerAlways   Trigger = "always"
-	TriggerKeywords Trigger = "keywords" // the query has one of the keywords
-	TriggerSemantic Trigger = "semantic" // some memory comes near enough
+	TriggerKeywords Trigger = "keywords" // the query contains a keyword
+	TriggerSemantic Trigger = "semantic" // some memory is similar enough
 	TriggerNever    Trigger = "never"
 )
 
-// Why no memories were looked up.
+// Why no memories were searched.
 const (
 	SkippedFirstRound = "first_round"
 	SkippedQueryShort = "query_too_short"
@@ -28,7 +28,7 @@ const (
 	SkippedNever      = "trigger_never"
 )
 
-// skip says why no memories are looked up for a query, "" where they are.
+// skip returns why no memories are searched for a query, "" if they are.
 func (o Options) skip(query string) string {
 	switch {
 	case o.Trigger == TriggerNever, o.MaxReturn == 0:
@@ -41,8 +41,8 @@ func (o Options) skip(query string) string {
 	return ""
 }
 
-// QueryLength is how much a query says: its letters and digits, of which a Chinese
-// character is one. Spaces, punctuation and emoji say nothing to look up.
+// QueryLength is the number of letters and digits in a query; a Chinese character counts as one. Spaces,
+// punctuation and emoji give nothing to search for.
 func QueryLength(query string) int {
 	n := 0
 	for _, r := range query {
@@ -53,8 +53,8 @@ func QueryLength(query string) int {
 	return n
 }
 
-// hasKeyword tells whether a query has one of the keywords, as whole words where
-// words are spaced. Case, width and traditional characters make no difference.
+// hasKeyword reports whether a query contains one of the keywords, as whole words in scripts with spaces. It
+// ignores case, width and traditional characters.
 func hasKeyword(query string, keywords []string) bool {
 	folded := foldNames(query)
 	for _, k := range keywords {
@@ -65,20 +65,21 @@ func hasKeyword(query string, keywords []string) bool {
 	return false
 }
 
-// foldNames is the form in which names and keywords are looked for: that of
-// [text.NameKey], with what surrounds a name.
+// foldNames returns the form in which names and keywords are searched: that of [text.NameKey], without trimming
+// what surrounds a name.
 func foldNames(s string) string { return text.Simplify(text.Fold(s)) }
 
-// maxQueryForm is how much of a query is embedded, in characters.
+// maxQueryForm is the number of characters of a query that are embedded.
 const maxQueryForm = 2000
 
-// queryForm is the text of a query that is embedded. Ways to write one question that differ in case, width and
-// spaces share one form, and so one cached vector.
+// queryForm returns the text of a query that is embedded. Questions that differ only in case, width and spaces
+// share one form, and so one cached vector.
 func queryForm(query string) string {
-	return firstCharacters(cmp.Or(text.Fold(query), query), maxQueryForm) // of invisible characters alone folding leaves nothing
+	// Folding a query of only invisible characters leaves nothing.
+	return firstCharacters(cmp.Or(text.Fold(query), query), maxQueryForm)
 }
 
-// firstCharacters is the beginning of a text, n characters at most.
+// firstCharacters returns the first n characters of a text.
 func firstCharacters(s string, n int) string {
 	for i := range s {
 		if n--; n < 0 {

@@ -13,45 +13,44 @@ import (
 	"reverie/internal/reverie"
 )
 
-// UsageStore is where uses are kept.
+// UsageStore stores uses of memories.
 type UsageStore interface {
-	// LogUsage writes rows of any groups in one transaction. Rows that are there
-	// already stay as they are.
+	// LogUsage writes rows of any groups in one transaction. Existing rows stay unchanged.
 	LogUsage(ctx context.Context, rows []reverie.Usage) error
 }
 
-// UsageOptions are how uses are written. Zero values take the defaults named below.
+// UsageOptions configure how uses are written. Zero values take the defaults named below.
 type UsageOptions struct {
-	Batch    int           // rows of one write at most; 2,000
+	Batch    int           // maximum number of rows of one write; 2,000
 	Delay    time.Duration // how long a row waits for others; 200ms
-	Capacity int           // rows in memory at most, then those who add wait; 10,000
-	Retry    time.Duration // wait after a write that failed in passing, doubled each time up to 50 times as long; 200ms
+	Capacity int           // maximum number of rows in memory, beyond which Add waits; 10,000
+	Retry    time.Duration // delay after a transient failure, doubled each time up to 50 times as long; 200ms
 	Log      *slog.Logger  // slog.Default
 }
 
-// maxRetry is how many times as long as the first wait the longest is.
+// maxRetry is the longest delay as a multiple of the first one.
 const maxRetry = 50
 
-// UsageLog writes what was offered in batches, beside the path of those who asked.
-// It is safe for concurrent use. Whoever makes one must close it.
+// UsageLog writes offered memories in batches and in the background, so that callers do not wait. It is safe for
+// concurrent use. Its creator must close it.
 type UsageLog struct {
 	store   UsageStore
 	options UsageOptions
 	stop    context.CancelFunc
 
 	mu      sync.Mutex
-	moved   *sync.Cond      // something below has changed
+	moved   *sync.Cond      // signals that a field below has changed
 	rows    []reverie.Usage // not written yet, oldest first
-	added   int             // rows, ever
-	lost    int             // of them: the store refuses them
-	err     error           // why the newest write failed; nil once one has not
-	refused error           // why the first lost row was
-	hurry   int             // callers who wait for what is there to be written
-	closed  bool            // no more rows are taken
-	ended   bool            // the writer has
+	added   int             // all rows added so far
+	lost    int             // rows that the store refused
+	err     error           // why the newest write failed; nil if it succeeded
+	refused error           // why the first lost row was refused
+	hurry   int             // callers who wait for the current rows to be written
+	closed  bool            // no more rows are accepted
+	ended   bool            // the writer has ended
 }
 
-// NewUsageLog begins to write to a store.
+// NewUsageLog returns a log and starts writing to the store.
 func NewUsageLog(store UsageStore, o UsageOptions) *UsageLog {
 	o.Batch, o.Capacity = cmp.Or(o.Batch, 2000), cmp.Or(o.Capacity, 10_000)
 	o.Delay, o.Retry = cmp.Or(o.Delay, 200*time.Millisecond), cmp.Or(o.Retry, 200*time.Millisecond)
@@ -66,8 +65,7 @@ func NewUsageLog(store UsageStore, o UsageOptions) *UsageLog {
 // errUsageClosed refuses rows that come after Close.
 var errUsageClosed = errors.New("the usage log is closed")
 
-// wait returns when something is so or, with its error, when ctx ends before. The mutex is
-// held.
+// wait returns when so() is true, or with the context's error when ctx ends before. The caller holds the mutex.
 func (l *UsageLog) wait(ctx context.Context, so func() bool) error {
 	defer context.AfterFunc(ctx, func() { l.change(func() {}) })()
 	for !so() {
@@ -79,7 +77,7 @@ func (l *UsageLog) wait(ctx context.Context, so func() bool) error {
 	return nil
 }
 
-// change makes a change, and tells all who wait.
+// change makes a change, and wakes all waiting callers.
 func (l *UsageLog) change(do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,8 +85,8 @@ func (l *UsageLog) change(do func()) {
 	l.moved.Broadcast()
 }
 
-// Add takes rows to be written soon. It waits only while as many rows as may be in
-// memory are not written yet, and takes all of the rows or, with an error, none.
+// Add queues rows for writing. It waits only while Capacity rows are unwritten. It accepts all of the rows or, with
+// an error, none.
 func (l *UsageLog) Add(ctx context.Context, rows []reverie.Usage) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,8 +105,8 @@ func (l *UsageLog) Add(ctx context.Context, rows []reverie.Usage) error {
 	return nil
 }
 
-// Flush returns when all rows that were added before it are written, or refused for
-// good. Its error says how many are not; they are still tried.
+// Flush returns when all rows that were added before it are written, or refused for good. Its error says how many
+// are not; the log still retries them.
 func (l *UsageLog) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +114,7 @@ func (l *UsageLog) Flush(ctx context.Context) error {
 	l.hurry++
 	defer func() { l.hurry-- }()
 	l.moved.Broadcast()
-	left := func() int { return len(l.rows) - (l.added - target) } // those that came later are the last
+	left := func() int { return len(l.rows) - (l.added - target) } // later rows are at the end
 	err := l.wait(ctx, func() bool { return left() <= 0 || l.ended })
 	switch left := left(); {
 	case left <= 0:
@@ -128,9 +126,8 @@ func (l *UsageLog) Flush(ctx context.Context) error {
 	}
 }
 
-// Close takes no more rows, writes all that is left and ends the writer. It keeps
-// trying until ctx is done. Its error says how many rows, of all that were ever
-// added, could not be written.
+// Close accepts no more rows, writes all remaining ones and ends the writer. It retries until ctx is done. Its
+// error says how many of all added rows could not be written.
 func (l *UsageLog) Close(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,8 +152,8 @@ func (l *UsageLog) run(ctx context.Context) {
 	l.change(func() { l.ended = true })
 }
 
-// ready waits until rows are to be written: a batch of them, or fewer that have
-// waited for long enough or that somebody waits for. It is false at the end.
+// ready waits until a write is due: for a full batch, for rows older than Delay, or for rows that a caller waits
+// for. It returns false at the end.
 func (l *UsageLog) ready(ctx context.Context) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +172,7 @@ func (l *UsageLog) ready(ctx context.Context) bool {
 	return ctx.Err() == nil && len(l.rows) > 0
 }
 
-// write writes one batch, however often it takes. Nobody else removes rows.
+// write writes one batch, with as many tries as necessary. Only this method removes rows.
 func (l *UsageLog) write(ctx context.Context) {
 	l.mu.Lock()
 	batch := slices.Clip(l.rows[:min(len(l.rows), l.options.Batch)])
@@ -186,7 +183,7 @@ func (l *UsageLog) write(ctx context.Context) {
 		l.change(func() {
 			l.rows = l.rows[n:]
 			if !errors.Is(err, context.Canceled) || l.err == nil {
-				l.err = err // not the end of waiting itself, where more is known
+				l.err = err // keep the cause of the failure, not the end of the wait
 			}
 		})
 		if err == nil {
@@ -204,8 +201,8 @@ func (l *UsageLog) write(ctx context.Context) {
 	}
 }
 
-// save writes rows and says how many are done with. An error is a passing one. Of
-// rows that are refused together, each is tried, so that one bad row costs no other.
+// save writes rows and returns how many are finished. An error is transient. If a batch is refused, save writes
+// each row alone, so that one bad row costs no other.
 func (l *UsageLog) save(ctx context.Context, rows []reverie.Usage) (int, error) {
 	err := l.store.LogUsage(ctx, rows)
 	switch {

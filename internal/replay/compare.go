@@ -8,13 +8,13 @@ import (
 	"reverie/internal/text"
 )
 
-// side is what a run did, or what its questions come to now.
+// side is what a run did, or what its replayed questions come to.
 type side struct {
 	outcome Outcome
 	effects []reverie.RunEffect
 }
 
-// recordedSide is what a run did by itself, with what it held for a person.
+// recordedSide returns what a run did, including the lines that it held.
 func recordedSide(past pastRun) side {
 	row := past.Run
 	s := side{effects: past.effects, outcome: Outcome{Model: row.Model, PromptVersion: row.PromptVersion, PromptSHA256: row.PromptSHA256,
@@ -26,7 +26,7 @@ func recordedSide(past pastRun) side {
 	return s
 }
 
-// replayedSide is what the questions come to now.
+// replayedSide returns what the replayed questions come to.
 func replayedSide(asked *meter, plans []evolve.Replayed) side {
 	s := side{outcome: Outcome{Model: asked.Name(), Chunks: len(plans), Spend: asked.spent}}
 	o := &s.outcome
@@ -49,7 +49,7 @@ func replayedSide(asked *meter, plans []evolve.Replayed) side {
 	return s
 }
 
-// effects are what steps do, or would do if a person let them.
+// effects returns what steps do, or would do after approval.
 func effects(steps []reverie.Step, held bool) (list []reverie.RunEffect) {
 	for _, s := range steps {
 		e := reverie.RunEffect{Action: s.Action, LineageID: s.LineageID, OldStatement: s.OldStatement, NewStatement: s.Statement, Held: held}
@@ -61,9 +61,8 @@ func effects(steps []reverie.Step, held bool) (list []reverie.RunEffect) {
 	return list
 }
 
-// compare tells what both sides do, what they do differently, and what only one does. It is
-// pure. Effects belong together where they are about one lineage; where neither is, creates
-// and updates that write the same text.
+// compare returns what both sides do, what they do differently, and what only one side does. It is pure. Effects on the
+// same lineage are compared with each other. Other creates and updates are compared if they write the same text.
 func compare(recorded, replayed side) Night {
 	n := Night{Recorded: recorded.counted(), Replayed: replayed.counted(), Differences: []Difference{}, Missing: []string{}}
 	pair, taken := match(recorded.effects, replayed.effects)
@@ -88,8 +87,8 @@ func compare(recorded, replayed side) Night {
 	return n
 }
 
-// match gives each recorded effect the index of its like among those replayed, -1 for none,
-// and tells which of those are taken. What is alike in more is matched first.
+// match returns for each recorded effect the index of the most similar replayed effect, -1 for none, and which replayed
+// effects are matched. The most similar pairs are matched first.
 func match(recorded, replayed []reverie.RunEffect) (pair []int, taken []bool) {
 	pair, taken = slices.Repeat([]int{-1}, len(recorded)), make([]bool, len(replayed))
 	for _, alike := range []func(a, b reverie.RunEffect) bool{
@@ -113,7 +112,7 @@ func match(recorded, replayed []reverie.RunEffect) (pair []int, taken []bool) {
 	return pair, taken
 }
 
-// agree tells whether two effects are the same, in the same words.
+// agree reports whether two effects are the same, word for word.
 func agree(a, b reverie.RunEffect) bool {
 	return a.Action == b.Action && a.Held == b.Held && sameText(a, b)
 }
@@ -122,12 +121,12 @@ func sameText(a, b reverie.RunEffect) bool {
 	return a.NewStatement == b.NewStatement || text.ContentHash(a.NewStatement) == text.ContentHash(b.NewStatement)
 }
 
-// writes tells whether an effect writes a statement.
+// writes reports whether an effect writes a statement.
 func writes(e reverie.RunEffect) bool {
 	return e.Action == reverie.ActionCreate || e.Action == reverie.ActionUpdate
 }
 
-// kindOf says how two effects on one memory are not the same.
+// kindOf returns how two effects on one memory differ.
 func kindOf(recorded, replayed reverie.RunEffect) string {
 	switch {
 	case recorded.Action != replayed.Action:
@@ -142,7 +141,7 @@ func actOf(e reverie.RunEffect) *Act {
 	return &Act{Action: e.Action, OldStatement: e.OldStatement, NewStatement: e.NewStatement, Held: e.Held}
 }
 
-// counted is the side's outcome with its effects counted.
+// counted returns the outcome of a side with its effects counted.
 func (s side) counted() Outcome {
 	o := s.outcome
 	for _, e := range s.effects {

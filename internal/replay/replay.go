@@ -1,9 +1,7 @@
-// Package replay asks the questions of past runs of evolve again, by another model or
-// another prompt, or takes their stored answers, and compares the plans that come of it
-// with what the runs did. Nothing is written but the rows of the calls.
+// Package replay asks the questions of past runs of evolve again, with another model or another prompt, or reads their
+// stored answers. It compares the resulting plans with what the runs did. It writes nothing but the rows of the calls.
 //
-// Each question is put as it was then: with the memories and messages of that time, whatever
-// the answers before it have come to now.
+// Each question shows the memories and messages of its time, whatever the replayed answers before it were.
 package replay
 
 import (
@@ -20,7 +18,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Store tells what runs did, and what a group was like at the time.
+// Store reads what runs did, and the state of a group at that time.
 type Store interface {
 	Run(ctx context.Context, groupID, runID string) (reverie.RunDetail, error)
 	RunEffects(ctx context.Context, groupID, runID string) ([]reverie.RunEffect, error)
@@ -30,16 +28,16 @@ type Store interface {
 // Engine replays runs. Its fields are set once.
 type Engine struct {
 	Store    Store
-	Recorded bool             // nobody is asked: the stored answers are used
-	Pipeline *evolve.Pipeline // its model is asked, by its prompts; its decider and embeddings are not used
-	// Stored is the pipeline as it is configured, by which a stored question is known again.
+	Recorded bool             // use the stored answers and ask no model
+	Pipeline *evolve.Pipeline // its model and prompts are used; its decider and embeddings are not
+	// Stored is the configured pipeline, which recognizes a stored question.
 	Stored *evolve.Pipeline
-	Cost   func(llm.Usage) float64 // of the model, in US dollars
+	Cost   func(llm.Usage) float64 // price of a call, in US dollars
 }
 
-// Run replays runs, oldest first, and reports on them as far as it came, also beside an
-// error. A run of which the model's answer is of no use is reported and left; what keeps all
-// runs from being asked about ends the replay: a spent budget, a model that is not there.
+// Run replays runs, oldest first. The report covers the replay as far as it came, also beside an error. A run with an
+// unusable answer is reported and skipped. An error that concerns all runs ends the replay: a spent budget, or a
+// missing model.
 func (e *Engine) Run(ctx context.Context, groupID string, runs []reverie.Run) (Report, error) {
 	report := Report{GroupID: groupID, Recorded: e.Recorded, Nights: []Night{}, Skipped: []Skipped{}}
 	for _, run := range runs {
@@ -61,15 +59,15 @@ func (e *Engine) Run(ctx context.Context, groupID string, runs []reverie.Run) (R
 	return report, nil
 }
 
-// pastRun is a run as the ledger has it, and the group as each of its chunks found it.
+// pastRun is a run from the ledger, with the group's state before each of its chunks.
 type pastRun struct {
 	reverie.RunDetail
 	effects []reverie.RunEffect
 	chunks  []evolve.PastChunk
-	same    int      // chunks whose question is the one that was stored
-	unknown string   // why a question cannot be put again, "" where all can
-	missing []string // messages that have no text any more
-	erased  int      // memories that were shown and are not there any more
+	same    int      // chunks whose question is the stored one
+	unknown string   // why a question cannot be asked again, "" if all can
+	missing []string // messages whose text was deleted
+	erased  int      // shown memories that were deleted
 }
 
 func (e *Engine) read(ctx context.Context, run reverie.Run) (past pastRun, err error) {
@@ -80,7 +78,7 @@ func (e *Engine) read(ctx context.Context, run reverie.Run) (past pastRun, err e
 		return past, err
 	}
 	before := reverie.Stats{}
-	// One that failed gave its messages back.
+	// A failed chunk has returned its messages to the queue.
 	consumed := slices.DeleteFunc(slices.Clone(past.Chunks), func(c reverie.Chunk) bool {
 		return c.Status != reverie.ChunkApplied && c.Status != reverie.ChunkHeld
 	})
@@ -100,7 +98,7 @@ func (e *Engine) read(ctx context.Context, run reverie.Run) (past pastRun, err e
 		past.chunks = append(past.chunks, again)
 		same, err := e.Stored.SameQuestion(again)
 		switch {
-		case errors.Is(err, reverie.ErrUnusable): // it cannot be put as it was
+		case errors.Is(err, reverie.ErrUnusable): // the question cannot be rebuilt
 			past.unknown = err.Error()
 		case err != nil:
 			return past, err
@@ -119,7 +117,7 @@ func (e *Engine) read(ctx context.Context, run reverie.Run) (past pastRun, err e
 	return past, nil
 }
 
-// askedAt is when a chunk found the group. The chunks of a plan file are written together.
+// askedAt returns when the state of a chunk was read. The chunks of a plan file are written together.
 func (p *pastRun) askedAt(chunk reverie.Chunk) time.Time {
 	at := chunk.CreatedAt
 	for _, effect := range p.effects {
@@ -130,7 +128,7 @@ func (p *pastRun) askedAt(chunk reverie.Chunk) time.Time {
 	return at
 }
 
-// count counts what of a chunk's question is gone.
+// count counts the deleted parts of a chunk's question.
 func (p *pastRun) count(chunk reverie.Chunk, state reverie.State) {
 	there := map[string]bool{}
 	for _, m := range state.Pending {
@@ -151,7 +149,7 @@ func (p *pastRun) count(chunk reverie.Chunk, state reverie.State) {
 	}
 }
 
-// unfit says why a run cannot be replayed, "" where it can.
+// unfit returns why a run cannot be replayed, "" if it can.
 func (p *pastRun) unfit(recorded bool) string {
 	switch {
 	case p.Run.UndoneAt != nil:
@@ -181,7 +179,7 @@ func (p *pastRun) unfit(recorded bool) string {
 	return ""
 }
 
-// night replays one run and compares.
+// night replays one run and compares the result.
 func (e *Engine) night(ctx context.Context, past pastRun) (Night, error) {
 	p, meter := *e.Pipeline, &meter{Model: e.Pipeline.Model, cost: e.Cost}
 	if e.Recorded {
@@ -211,7 +209,7 @@ func (e *Engine) night(ctx context.Context, past pastRun) (Night, error) {
 	return night, nil
 }
 
-// nobody has the name of a model, and is never asked.
+// nobody has the name of a model, and must not be asked.
 type nobody struct {
 	pipeline.Model
 	name string
@@ -219,7 +217,7 @@ type nobody struct {
 
 func (n nobody) Name() string { return n.name }
 
-// meter sums up what a model is asked.
+// meter adds up the calls to a model.
 type meter struct {
 	pipeline.Model
 	cost  func(llm.Usage) float64

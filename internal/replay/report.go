@@ -6,10 +6,10 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Report is what a replay found. Its JSON is the reply of `reverie replay --json`.
+// Report is the result of a replay. Its JSON is the reply of `reverie replay --json`.
 type Report struct {
 	GroupID  string    `json:"group_id"`
-	Recorded bool      `json:"recorded"` // nobody was asked
+	Recorded bool      `json:"recorded"` // no model was asked
 	Nights   []Night   `json:"nights"`
 	Total    Total     `json:"total"`
 	Skipped  []Skipped `json:"skipped"`
@@ -22,7 +22,7 @@ type Skipped struct {
 	Reason      string    `json:"reason"`
 }
 
-// Same tells whether no night came to anything else.
+// Same reports whether all nights came to the same.
 func (r Report) Same() bool {
 	for _, n := range r.Nights {
 		if !n.Same() {
@@ -32,10 +32,10 @@ func (r Report) Same() bool {
 	return true
 }
 
-// Night is one run: what it did, and what its questions come to now.
+// Night is one run: what it did, and what its replayed questions come to.
 type Night struct {
 	RunID       string       `json:"run_id"`
-	Date        string       `json:"date,omitempty"` // of the group's calendar, on which the window begins; the caller fills it in
+	Date        string       `json:"date,omitempty"` // local date of the window's beginning; the caller sets it
 	WindowSince time.Time    `json:"window_since"`
 	WindowUntil time.Time    `json:"window_until"`
 	Recorded    Outcome      `json:"recorded"`
@@ -44,18 +44,18 @@ type Night struct {
 	Agree       int          `json:"agree"`
 	Differ      int          `json:"differ"`
 	Differences []Difference `json:"differences"`
-	Missing     []string     `json:"missing"` // messages whose text was removed since
+	Missing     []string     `json:"missing"` // messages whose text was deleted since
 	Error       string       `json:"error,omitempty"`
 }
 
-// Same tells whether the replay came to nothing else.
+// Same reports whether the replay came to the same as the run.
 func (n Night) Same() bool {
 	a, b := n.Recorded, n.Replayed
 	return n.Error == "" && n.Differ == 0 &&
 		a.Cited == b.Cited && a.Considered == b.Considered && a.Filtered == b.Filtered && a.Chunks == b.Chunks
 }
 
-// Outcome is what a run came to, and what its calls cost.
+// Outcome is the result of a run, and the cost of its calls.
 type Outcome struct {
 	Model         string        `json:"model"`
 	PromptVersion string        `json:"prompt_version"`
@@ -65,7 +65,7 @@ type Outcome struct {
 	Updated       int           `json:"updated"`
 	Deleted       int           `json:"deleted"`
 	Supported     int           `json:"supported"` // memories that were kept with evidence
-	Held          int           `json:"held"`      // lines that waited for a person
+	Held          int           `json:"held"`      // lines held for review
 	Refused       int           `json:"refused"`
 	Cited         int           `json:"cited"`
 	Considered    int           `json:"considered"`
@@ -73,8 +73,8 @@ type Outcome struct {
 	Spend         reverie.Spend `json:"spend"`
 }
 
-// Questions counts the chunks whose question, by the model that was asked then and the
-// prompts as they are configured, is the stored one, and those whose question has changed.
+// Questions counts the chunks whose question is still the stored one, and those whose question has changed. Each
+// question is rebuilt with the configured prompts for the model that was asked then.
 type Questions struct {
 	Same    int `json:"same"`
 	Changed int `json:"changed"`
@@ -82,14 +82,14 @@ type Questions struct {
 
 // The kinds of differences.
 const (
-	DiffWords        = "words"  // the same action on one memory, in other words
+	DiffWords        = "words"  // the same action on one memory, with another text
 	DiffAction       = "action" // another action on one memory
-	DiffHeld         = "held"   // one is done, the other waits for a person
+	DiffHeld         = "held"   // one is applied, the other held for review
 	DiffOnlyRecorded = "only_recorded"
 	DiffOnlyReplayed = "only_replayed"
 )
 
-// Difference is what the two do not have in common.
+// Difference is something that the two sides do not share.
 type Difference struct {
 	Kind      string `json:"kind"`
 	LineageID string `json:"lineage_id"`
@@ -97,7 +97,7 @@ type Difference struct {
 	Replayed  *Act   `json:"replayed,omitempty"`
 }
 
-// Act is what one of them does. keep is support.
+// Act is the action of one side. keep means support.
 type Act struct {
 	Action       reverie.Action `json:"action"`
 	OldStatement string         `json:"old_statement,omitempty"`
@@ -109,7 +109,7 @@ type Act struct {
 type Total struct {
 	Agree     int           `json:"agree"`
 	Differ    int           `json:"differ"`
-	Failed    int           `json:"failed"` // nights of which an answer could not be used
+	Failed    int           `json:"failed"` // nights with an unusable answer
 	Questions Questions     `json:"questions"`
 	Recorded  reverie.Spend `json:"recorded_spend"`
 	Replayed  reverie.Spend `json:"replayed_spend"`

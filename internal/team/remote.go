@@ -19,38 +19,37 @@ import (
 	"reverie/internal/text"
 )
 
-// Bounds of what another deployment may answer. It may be set on harm.
+// Limits of an answer from another deployment. It may be malicious.
 const (
 	maxAnswer   = 16 << 20  // bytes of an answer
-	maxList     = 128 << 20 // and of all pages of a list
-	maxDetail   = 500       // characters of a text that says what is wrong
-	maxDetails  = 20        // of these texts
+	maxList     = 128 << 20 // total of all pages of a list
+	maxDetail   = 500       // characters of an error text
+	maxDetails  = 20        // number of error texts
 	maxPatience = 5 * time.Second
 )
 
-// HTTP is another Reverie, reached by its API. One sync uses it at a time.
+// HTTP is another deployment of Reverie, reached by its API. Only one sync at a time may use it.
 type HTTP struct {
-	URL      string        // by which it is known
-	Attempts int           // how often a request is sent that meets a passing fault
-	Backoff  time.Duration // before the second attempt, twice as long before the third
+	URL      string        // the name by which this deployment knows it
+	Attempts int           // attempts of a request, in case of transient faults
+	Backoff  time.Duration // wait before the second attempt, doubled for each further one
 	token    string
 	client   *http.Client
-	listed   int // bytes of the list that is being read
+	listed   int // bytes read so far of the current list
 }
 
-// errRedirected refuses to follow: the token is for the configured address alone.
+// errRedirected refuses a redirect: the token is for the configured address alone.
 var errRedirected = errors.New("it redirects elsewhere: set [team] remote to the address that is meant")
 
-// Dial returns the Reverie at an address such as https://reverie.example.com, which is
-// asked with a token. It connects to nothing yet. An address of another machine must be
-// https unless plain HTTP is allowed: token and memories could be read on the way. Its
-// errors are reverie.ErrConfiguration.
+// Dial returns the deployment at an address such as https://reverie.example.com, for requests with a token. It opens no
+// connection. The address of another machine must be https unless allowHTTP is set, because others could read the token
+// and the memories on the way. Errors are reverie.ErrConfiguration.
 func Dial(address, token string, timeout time.Duration, allowHTTP bool) (*HTTP, error) {
 	base, err := url.Parse(address)
 	switch {
 	case err != nil, base.Host == "", base.Scheme != "http" && base.Scheme != "https":
 		return nil, fmt.Errorf("[team] remote is not an address such as https://reverie.example.com: %w",
-			reverie.ErrConfiguration) // not repeated: it may hold a password
+			reverie.ErrConfiguration) // the address is not repeated: it may contain a password
 	case base.User != nil, base.RawQuery != "", base.Fragment != "":
 		return nil, fmt.Errorf("[team] remote: leave out user, password, ? and #; the token goes into [team] token: %w",
 			reverie.ErrConfiguration)
@@ -69,8 +68,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// TeamMemories returns a page of a team's memories there, deleted ones included, by id:
-// those after one, "" for the first. What comes is as the other side says.
+// TeamMemories returns a page of the remote's memories of a team, including deleted ones, ordered by id. after is the
+// last id of the page before, "" for the first page. The contents are not checked.
 func (h *HTTP) TeamMemories(ctx context.Context, team, after string, limit int) (page reverie.TeamMemories, err error) {
 	if after == "" {
 		h.listed = 0
@@ -90,10 +89,10 @@ func (h *HTTP) TeamMemories(ctx context.Context, team, after string, limit int) 
 	return page, err
 }
 
-// PutTeamMemory makes a version the newest of a team's memory there, where ifVersion is
-// the newest; "" creates the memory. Under a key it is made once however often it is asked
-// for. Where the memory is another by now the error holds a *reverie.TeamHeadError without
-// it; where it holds what may not be kept, a *reverie.TeamRefusedError with the findings.
+// PutTeamMemory makes a version the head of the remote's memory, if ifVersion is its head; "" creates the memory. A
+// repeated request with the same key has no further effect. If the remote's head is another version, the error contains
+// a *reverie.TeamHeadError without that version. If the remote refuses the content, the error contains a
+// *reverie.TeamRefusedError with the findings.
 func (h *HTTP) PutTeamMemory(ctx context.Context, team string, m reverie.TeamMemory,
 	ifVersion, key string) (answer reverie.TeamMemory, err error) {
 	body, err := json.Marshal(m)
@@ -116,9 +115,8 @@ func (h *HTTP) PutTeamMemory(ctx context.Context, team string, m reverie.TeamMem
 	return answer, err
 }
 
-// ask sends a request, again after a passing fault, and returns how many bytes its answer
-// has. Asking twice does no harm. Its errors say whether what went wrong passes, is ours
-// to set right, or is about the memory.
+// ask sends a request, with retries after transient faults, and returns the size of the answer. Repeated requests do no
+// harm. The error tells whether the fault is transient, is one of the configuration, or concerns the memory.
 func (h *HTTP) ask(req *http.Request, into any) (n int, err error) {
 	req.Header.Set("User-Agent", "reverie-team")
 	if h.token != "" {
@@ -138,9 +136,9 @@ func (h *HTTP) ask(req *http.Request, into any) (n int, err error) {
 	}
 }
 
-// send is one attempt. Wait is what the other side asks for before the next one.
+// send makes one attempt. wait is how long the remote asks to wait before the next one.
 func (h *HTTP) send(req *http.Request, into any) (n int, wait time.Duration, err error) {
-	if req.GetBody != nil { // it may have been read by the attempt before
+	if req.GetBody != nil { // the attempt before may have read the body
 		if req.Body, err = req.GetBody(); err != nil {
 			return 0, 0, err
 		}
@@ -171,13 +169,12 @@ func (h *HTTP) send(req *http.Request, into any) (n int, wait time.Duration, err
 	return len(answer), 0, nil
 }
 
-// strange is the error of an answer that no Reverie gives.
+// strange is the error of an answer that no Reverie sends.
 func (h *HTTP) strange(how string) error {
 	return fmt.Errorf("%s does not answer as a Reverie does: %s: %w", h.URL, how, reverie.ErrConfiguration)
 }
 
-// problem is the error that an answer tells of (RFC 9457). Of one that is none, such as a
-// proxy's, the status is all that is known.
+// problem returns the error in an answer (RFC 9457). For any other answer, such as a proxy's, it only knows the status.
 func (h *HTTP) problem(status int, answer []byte) error {
 	var p struct {
 		Detail string `json:"detail"`
@@ -212,7 +209,7 @@ func (h *HTTP) problem(status int, answer []byte) error {
 	return h.strange(said)
 }
 
-// findings are the first of what the other side has found, as they may be shown.
+// findings returns the first findings of the remote, made safe to show.
 func (h *HTTP) findings(list []reverie.ScanFinding) []reverie.ScanFinding {
 	list = list[:min(len(list), maxDetails)]
 	for i, f := range list {
@@ -222,8 +219,8 @@ func (h *HTTP) findings(list []reverie.ScanFinding) []reverie.ScanFinding {
 	return list
 }
 
-// told is a text of the other side's as it may be shown: short, and without the token,
-// which may be handed back, and other secrets.
+// told makes a text of the remote safe to show: short, without the token, which the remote may have returned, and
+// without other secrets.
 func (h *HTTP) told(s string) string {
 	if h.token != "" {
 		s = strings.ReplaceAll(s, h.token, "[token]")

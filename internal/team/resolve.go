@@ -9,19 +9,18 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Decision is what a person decides on a conflict: one of the first two, or a statement.
+// Decision is how a person resolves a conflict: one of the first two fields, or a statement.
 type Decision struct {
 	Ours, Theirs bool
-	Statement    string // as it may be remembered
+	Statement    string // the statement to store
 	Reason       string
-	Quotes       bool // theirs are taken along
+	Quotes       bool // keep the remote's quotes
 }
 
-// Resolve settles an open conflict, named by its id or by that of the memory, and returns
-// the memory as it is then. What is not theirs takes the place of theirs with the next
-// push, if theirs is still what was decided on; else both stand against each other again.
-// Neither side's version is lost: each stays in the history of where it was made, and
-// here as the conflict that was settled.
+// Resolve settles an open conflict and returns the resulting memory. id is that of the conflict or of the memory. If
+// the result is not the remote's version, the next push replaces that version. If the remote's version has changed by
+// then, the memory is in conflict again. No version is lost: each stays in the history of its deployment, and the
+// conflict itself is stored here.
 func Resolve(ctx context.Context, store Store, team, id string, d Decision) (m reverie.TeamMemory, err error) {
 	_, _, begins := reverie.IDPrefix(id)
 	named := func(whole string) bool { return whole == id || begins && strings.HasPrefix(whole, strings.ToLower(id)) }

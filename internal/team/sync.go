@@ -1,6 +1,6 @@
-// Package team shares the memories of a team between deployments: what is said here is
-// pushed, what is said there pulled, and what both have changed waits for a person. What
-// is synced is the state, not the history: each side keeps its own versions.
+// Package team shares the memories of a team between deployments. It pushes local changes and pulls remote ones. A
+// memory that both sides have changed is in conflict until a person decides. Only the present state is synced: each
+// side keeps its own history.
 package team
 
 import (
@@ -19,7 +19,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Store is what syncing reads and writes here.
+// Store is what syncing reads and writes locally.
 type Store interface {
 	TeamStates(ctx context.Context, team, remote string, quotes bool) ([]reverie.TeamState, error)
 	PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (reverie.TeamMemory, error)
@@ -28,14 +28,13 @@ type Store interface {
 	TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error)
 }
 
-// Remote is another deployment. Its errors are reverie.ErrConfiguration where it will not
-// have us, and reverie.ErrDeferred where it cannot be reached or is not well.
+// Remote is another deployment. Its errors are reverie.ErrConfiguration if it refuses this deployment, and
+// reverie.ErrDeferred if it is unreachable or faulty.
 type Remote interface {
 	TeamMemories(ctx context.Context, team, after string, limit int) (reverie.TeamMemories, error)
-	// PutTeamMemory makes a version the head there, in the place of ifVersion ("" = a new
-	// memory). A repeated key has the same answer. A head that is another one is a
-	// *reverie.TeamHeadError, what it refuses for what it holds a
-	// *reverie.TeamRefusedError, and for other reasons reverie.ErrConflict or ErrInvalid.
+	// PutTeamMemory makes a version the remote's head, if ifVersion is its head ("" = a new memory). A repeated key has
+	// the same answer. If the head is another version, the error is a *reverie.TeamHeadError. If the remote refuses the
+	// content, it is a *reverie.TeamRefusedError, else reverie.ErrConflict or ErrInvalid.
 	PutTeamMemory(ctx context.Context, team string, m reverie.TeamMemory, ifVersion, key string) (reverie.TeamMemory, error)
 }
 
@@ -44,46 +43,44 @@ type Syncer struct {
 	Store   Store
 	Remote  Remote
 	Team    string
-	URL     string // of the remote, by which it is known here
+	URL     string // the name by which this deployment knows the remote
 	Privacy safety.Privacy
-	Quotes  bool // the words that memories rest on, and who said them, travel
-	// Here is the id of this deployment, and Name what others are told instead; "" = the id.
+	Quotes  bool // sync the quotes of memories and their authors, too
+	// Here is the id of this deployment. Name is what remotes see instead; "" = the id.
 	Here, Name string
 	Now        func() time.Time
 }
 
-// Options say what is synced.
+// Options select what is synced.
 type Options struct {
 	Push, Pull bool
-	ID         string // of the one memory that is meant, or of its version; "" = all
-	DryRun     bool   // say what would be done, and write nothing
-	// AcceptRewrites has more memories deleted or rewritten at once than is to be expected.
+	ID         string // id of one memory, or of one of its head versions; "" = all
+	DryRun     bool   // report what would be done, and write nothing
+	// AcceptRewrites allows a pull to delete or rewrite any number of memories.
 	AcceptRewrites bool
 }
 
-// Bounds of what another deployment is believed.
+// Limits of what another deployment may send.
 const (
 	pageSize = 100
-	maxTold  = 300 // characters of a text that says why it refuses something
+	maxTold  = 300 // characters of the reason for a refusal
 )
 
-// step is a memory as it is here and there, and what is done about it.
+// step is the local and the remote version of a memory, and what the sync does about it.
 type step struct {
 	reverie.TeamItem
-	ours      *reverie.TeamState // as it would travel; nil: there is none here
+	ours      *reverie.TeamState // as it would be sent; nil: there is no local version
 	theirs    *reverie.TeamMemory
-	left      bool // it goes the other way than is asked for
-	unsettled bool // that theirs is what both have in common is still to be noted
+	left      bool // its direction is not requested
+	unsettled bool // the link to the remote's version must still be written
 }
 
-// Sync pushes what has changed here since both sides said the same last, and pulls what
-// has changed there. Each memory is checked first, whichever way it goes; what may not
-// travel is refused and told by rule. What both have changed becomes a conflict. Where
-// much of what is here would be deleted or rewritten at once, nothing of that is.
+// Sync pushes what has changed here since the last common version, and pulls what has changed at the remote. It checks
+// each memory first, in both directions. It refuses unsafe content and reports the rule. A memory that both sides have
+// changed becomes a conflict. If a pull would delete or rewrite too many memories at once, it does none of that.
 //
-// An error says how far it came; the reply holds what was done by then, and the same sync
-// again goes on. In a dry run the reply has all that is known here, even where the other
-// side cannot be heard.
+// The error says how far the sync came. The reply contains what was done by then, and the same sync can continue later.
+// In a dry run the reply contains all that is known here, even if the remote cannot be reached.
 func (s *Syncer) Sync(ctx context.Context, o Options) (reverie.TeamSyncReply, error) {
 	reply := reverie.TeamSyncReply{Team: s.Team, Remote: s.URL, DryRun: o.DryRun, Items: []reverie.TeamItem{}}
 	steps, err := s.load(ctx, &reply)
@@ -127,7 +124,7 @@ func (s *Syncer) Sync(ctx context.Context, o Options) (reverie.TeamSyncReply, er
 	return reply, err
 }
 
-// load reads what is here and what is there, by id. With an error it has what is known.
+// load reads the local and the remote memories, by id. Beside an error it returns what it has read.
 func (s *Syncer) load(ctx context.Context, reply *reverie.TeamSyncReply) (steps []*step, err error) {
 	states, err := s.Store.TeamStates(ctx, s.Team, s.URL, s.Quotes)
 	if err != nil {
@@ -160,8 +157,7 @@ func (s *Syncer) load(ctx context.Context, reply *reverie.TeamSyncReply) (steps 
 	return steps, err
 }
 
-// listThere reads all pages of the other side. Where they are not what was asked for,
-// nothing of them is believed.
+// listThere reads all pages of the remote. If the pages are not what was requested, it discards all of them.
 func (s *Syncer) listThere(ctx context.Context) (list []reverie.TeamMemory, err error) {
 	after := ""
 	for {
@@ -188,17 +184,16 @@ func (s *Syncer) listThere(ctx context.Context) (list []reverie.TeamMemory, err 
 	}
 }
 
-// is tells whether an id is that of the memory, or of its newest version on either side.
+// is reports whether an id is that of the memory, or of its head on either side.
 func (st *step) is(id string) bool {
 	return id == st.ID || st.ours != nil && id == st.ours.VersionID || st.theirs != nil && id == st.theirs.VersionID
 }
 
-// plan checks both versions of a memory, and says what is to be done. An outcome that
-// stays "" is that there is nothing to do.
+// plan checks both versions of a memory and decides what to do. An outcome "" means that there is nothing to do.
 func (s *Syncer) plan(st *step) {
 	ours, theirs := st.ours, st.theirs
 	var wrongHere, wrongThere error
-	var before *reverie.TeamMemory // what is here
+	var before *reverie.TeamMemory // the local version
 	changed := false
 	if ours != nil {
 		st.MemoryID, st.Statement = ours.VersionID, s.Privacy.Mask(ours.Statement)
@@ -213,7 +208,7 @@ func (s *Syncer) plan(st *step) {
 	if theirs != nil {
 		wrongThere = s.arrived(theirs)
 	}
-	// What was common last may come in no longer, and yet another version can take its place.
+	// The last common version may fail the check by now. A local change can still replace it.
 	var refused *reverie.TeamRefusedError
 	known := errors.As(wrongThere, &refused) && changed && ours.Link != nil && theirs.Digest() == ours.Link.Digest
 	switch {
@@ -224,7 +219,7 @@ func (s *Syncer) plan(st *step) {
 		return
 	case ours != nil && theirs != nil:
 		st.compare(changed)
-	case ours == nil && theirs.Status == reverie.StatusActive: // what is deleted here has never been seen here
+	case ours == nil && theirs.Status == reverie.StatusActive: // deleted ones are ignored
 		st.Direction = reverie.TeamPull
 	case theirs == nil && changed && ours.Status == reverie.StatusActive:
 		st.Direction = reverie.TeamPush
@@ -246,7 +241,7 @@ func (s *Syncer) plan(st *step) {
 	}
 }
 
-// arrived checks what has come from the other side.
+// arrived checks a memory from the remote.
 func (s *Syncer) arrived(theirs *reverie.TeamMemory) error {
 	if !s.Quotes {
 		theirs.Evidence = nil
@@ -254,12 +249,11 @@ func (s *Syncer) arrived(theirs *reverie.TeamMemory) error {
 	return safety.CheckTeamMemory(theirs, s.Privacy, s.Now())
 }
 
-// compare says which way a memory goes that both sides have. Both versions have been
-// checked.
+// compare decides the direction of a memory that both sides have. Both versions have been checked.
 func (st *step) compare(changed bool) {
 	link, digest := st.ours.Link, st.theirs.Digest()
-	// Where neither is what was common last, one may still have been made on top of the
-	// other: the answer to a push was lost, or it has come by way of a third deployment.
+	// If neither side has the last common version, one may still be based on the other: the answer to a push was lost,
+	// or the version came through a third deployment.
 	onOurs, onTheirs := st.theirs.ComesAfter(st.ours.TeamMemory), st.ours.ComesAfter(*st.theirs)
 	switch {
 	case st.ours.Digest() == digest:
@@ -276,7 +270,7 @@ func (st *step) compare(changed bool) {
 	}
 }
 
-// action is what is done to a memory, nil of a new one, by a version.
+// action returns what a version does to a memory; before is nil for a new one.
 func action(before *reverie.TeamMemory, version reverie.TeamMemory) reverie.Action {
 	switch {
 	case before == nil:
@@ -289,7 +283,7 @@ func action(before *reverie.TeamMemory, version reverie.TeamMemory) reverie.Acti
 	return reverie.ActionUpdate
 }
 
-// refuse notes why a memory may not travel, in words that may be the other side's.
+// refuse notes why a memory is not synced. The reason may be a text of the remote.
 func (s *Syncer) refuse(st *step, why error) {
 	st.Outcome = reverie.TeamRefused
 	var refused *reverie.TeamRefusedError
@@ -303,7 +297,7 @@ func (s *Syncer) refuse(st *step, why error) {
 	}
 }
 
-// holdBack keeps a pull from deleting and rewriting more memories than most at once.
+// holdBack prevents a pull from deleting and rewriting more than most memories at once.
 func holdBack(steps []*step, most int) {
 	var rewrites []*step
 	for _, st := range steps {
@@ -318,8 +312,8 @@ func holdBack(steps []*step, most int) {
 	}
 }
 
-// carryOut does what is due, deletions first. Two memories never say the same: one that
-// takes over what another one says waits until that has changed.
+// carryOut applies the steps, deletions first. Two memories may not have the same statement. So a step that takes the
+// statement of another memory waits until that memory has changed.
 func (s *Syncer) carryOut(ctx context.Context, todo []*step) error {
 	first := map[reverie.Action]int{reverie.ActionDelete: -1}
 	todo = slices.SortedStableFunc(slices.Values(todo), func(a, b *step) int { return first[a.Action] - first[b.Action] })
@@ -345,8 +339,8 @@ func (s *Syncer) carryOut(ctx context.Context, todo []*step) error {
 	return nil
 }
 
-// do does what is due about a memory, and notes what both sides have in common. It tells
-// whether the memory has to wait until another one has changed.
+// do applies one step, and writes the link to the common version. It reports whether the step must wait until another
+// memory has changed.
 func (s *Syncer) do(ctx context.Context, st *step) (waits bool, err error) {
 	if st.unsettled {
 		if err := s.Store.LinkTeamMemory(ctx, s.Team, s.link(st, *st.theirs)); err != nil {
@@ -365,7 +359,7 @@ func (s *Syncer) do(ctx context.Context, st *step) (waits bool, err error) {
 	return s.push(ctx, st)
 }
 
-// pull makes their version the head here.
+// pull makes the remote's version the local head.
 func (s *Syncer) pull(ctx context.Context, st *step) (waits bool, err error) {
 	link := s.link(st, *st.theirs)
 	w := reverie.TeamWrite{Team: s.Team, Memory: *st.theirs, IfVersion: st.MemoryID, Quotes: s.Quotes, Link: &link}
@@ -376,8 +370,8 @@ func (s *Syncer) pull(ctx context.Context, st *step) (waits bool, err error) {
 	return false, nil
 }
 
-// push makes our version the head there. No word of ours is changed by the answer: where
-// it is not what was sent, both stay for a person.
+// push makes the local version the remote's head. The answer changes nothing here: if it is not what was sent, the
+// memory is in conflict.
 func (s *Syncer) push(ctx context.Context, st *step) (waits bool, err error) {
 	sent, expected := st.ours.TeamMemory, ""
 	if st.theirs != nil {
@@ -401,8 +395,8 @@ func (s *Syncer) push(ctx context.Context, st *step) (waits bool, err error) {
 	return false, s.Store.LinkTeamMemory(ctx, s.Team, s.link(st, answer))
 }
 
-// turnedDown notes why a side does not take a memory, and tells whether it may once
-// another one has changed. What is wrong with the side itself is the error.
+// turnedDown notes why a side refuses a memory, and reports whether it may accept it once another memory has changed. A
+// fault of the side itself is returned as the error.
 func (s *Syncer) turnedDown(st *step, err error) (waits bool, _ error) {
 	var moved *reverie.TeamHeadError
 	switch st.ByRemote = st.Direction == reverie.TeamPush; {
@@ -416,27 +410,27 @@ func (s *Syncer) turnedDown(st *step, err error) (waits bool, _ error) {
 	return false, err
 }
 
-// disagree keeps both versions for a person.
+// disagree stores a conflict with both versions, for a person to resolve.
 func (s *Syncer) disagree(ctx context.Context, st *step, theirs reverie.TeamMemory) error {
 	st.Outcome, st.Direction = reverie.TeamConflicting, ""
 	return s.Store.SaveTeamConflict(ctx, reverie.TeamConflict{Team: s.Team, Remote: s.URL, LineageID: st.ID,
 		LocalID: st.MemoryID, Theirs: theirs})
 }
 
-// link is that their version is what both have in common.
+// link records the remote's version as the common one.
 func (s *Syncer) link(st *step, theirs reverie.TeamMemory) reverie.TeamLink {
 	return reverie.TeamLink{Remote: s.URL, LineageID: st.ID, LocalID: st.MemoryID, RemoteID: theirs.VersionID,
 		Digest: theirs.Digest(), Resolution: "no conflict any more"}
 }
 
-// key names a write, so that one whose answer was lost has the same answer again.
+// key identifies a write, so that a repeated request has the same answer.
 func (s *Syncer) key(m reverie.TeamMemory, expected string) string {
-	text, _ := json.Marshal([]any{s.URL, s.Team, expected, m}) // has been checked: cannot fail
+	text, _ := json.Marshal([]any{s.URL, s.Team, expected, m}) // the memory has been checked: this cannot fail
 	sum := sha256.Sum256(text)
 	return "push-" + hex.EncodeToString(sum[:16])
 }
 
-// stopped says how far a sync came before something gave out, and what to do.
+// stopped says how far a sync came before it failed, and what to do.
 func (s *Syncer) stopped(err error, reply reverie.TeamSyncReply) error {
 	hint := "run it again: it goes on from there"
 	if errors.Is(err, reverie.ErrConfiguration) {

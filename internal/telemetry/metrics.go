@@ -1,10 +1,8 @@
-// Package telemetry lets an operator see what happened: metrics for Prometheus,
-// traces for OpenTelemetry and Langfuse, failed runs for Sentry, and the small
-// HTTP server by which a daemon is probed and scraped.
+// Package telemetry shows operators what happened. It has metrics for Prometheus, traces for OpenTelemetry and
+// Langfuse, failed runs for Sentry, and the small HTTP server for a daemon's probes and metrics.
 //
-// A nil [*Metrics], [*Tracer] or [*Sentry] does nothing, so that those who report
-// to one need not ask whether it is there. None of them ever fails a run, and
-// none sends a prompt or an answer.
+// A nil [*Metrics], [*Tracer] or [*Sentry] does nothing, so that callers need no check. None of them ever fails a
+// run or sends a prompt or an answer.
 package telemetry
 
 import (
@@ -24,23 +22,22 @@ import (
 	"reverie/internal/text"
 )
 
-// Metrics counts what jobs do, on a registry of its own. Its labels are the words
-// of the domain and the configured models, never a group, a run or a session, so
-// that the number of series does not grow with the number of groups. It is safe
-// for concurrent use.
+// Metrics counts the work of jobs, on its own registry. Its labels are terms of the domain and configured models.
+// They are never a group, run or session, so the number of series does not grow with the number of groups. It is
+// safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
 	vectors  map[string]prometheus.Collector // by name
 }
 
-// namespace begins the name of every metric of ours.
+// namespace is the prefix of all metric names.
 const namespace = "reverie"
 
 //go:embed metrics.toml
 var metricsFile string
 
-// table is all metrics.
+// table describes all metrics.
 var table = sync.OnceValue(func() metricTable { return text.ReadTOML[metricTable](metricsFile) })
 
 type metricTable struct {
@@ -51,9 +48,8 @@ type metricTable struct {
 	}
 }
 
-// New returns metrics of a process of the given version. The counters of the jobs
-// begin at 0, so that the first failure of one already shows as a rise. now is
-// nil for time.Now.
+// New returns the metrics of a process of the given version. The counters of the jobs begin at 0, so that the first
+// failure shows as an increase. now is nil for time.Now.
 func New(version string, now func() time.Time, jobs ...reverie.Job) *Metrics {
 	if now == nil {
 		now = time.Now
@@ -96,7 +92,7 @@ func (m *Metrics) record(name string, value float64, labels ...string) {
 	}
 }
 
-// The words of labels that are no words of the domain's own.
+// Label values that are not terms of the domain.
 const (
 	outcomeNothing = "nothing" // a run that found no message
 	phaseRun       = "run"     // the whole run
@@ -117,14 +113,14 @@ func (m *Metrics) begin(job reverie.Job) {
 	m.countStats(string(job), reverie.Stats{})
 }
 
-// LineRefused counts a line that a model, provider/name, was refused, by the rule or the reason.
+// LineRefused counts a refused line of a model (provider/name), by rule or reason.
 func (m *Metrics) LineRefused(model, reason string) {
 	provider, name, _ := strings.Cut(model, "/")
 	m.record("llm_lines_refused_total", 1, provider, name, reason)
 }
 
-// RunDone counts a run that ended: its status, or that there was nothing to do,
-// what it did to memories and messages, and how long it took.
+// RunDone counts a finished run: its status, or that there was nothing to do, its effects on memories and messages,
+// and its duration.
 func (m *Metrics) RunDone(job reverie.Job, status reverie.RunStatus, nothing bool, stats reverie.Stats,
 	took time.Duration) {
 	outcome := string(status)
@@ -152,8 +148,7 @@ func (m *Metrics) countStats(job string, s reverie.Stats) {
 	}
 }
 
-// GroupDone counts what became of a group in a fan-out: done, skipped, failed or
-// deferred.
+// GroupDone counts the outcome of a group in a fan-out: done, skipped, failed or deferred.
 func (m *Metrics) GroupDone(job reverie.Job, outcome string) {
 	m.record("groups_total", 1, string(job), outcome)
 }
@@ -161,22 +156,21 @@ func (m *Metrics) GroupDone(job reverie.Job, outcome string) {
 // Called counts a call whose row is written elsewhere.
 func (m *Metrics) Called(c reverie.Call) { m.count(c) }
 
-// BatchQuestions counts what became of questions of batches.
+// BatchQuestions counts outcomes of batch questions.
 func (m *Metrics) BatchQuestions(outcome string, n int) {
 	m.record("batch_questions_total", float64(n), outcome)
 }
 
-// WebhookEvents counts what became of events for webhooks.
+// WebhookEvents counts outcomes of webhook events.
 func (m *Metrics) WebhookEvents(outcome string, n int) {
 	m.record("webhook_events_total", float64(n), outcome)
 }
 
-// WebhookWaits says how long the oldest event has waited.
+// WebhookWaits records how long the oldest event has waited.
 func (m *Metrics) WebhookWaits(age time.Duration) { m.record("webhook_wait_seconds", age.Seconds()) }
 
-// FanOutDone says that a fan-out ended: how many windows it left that are due,
-// how many groups are parked, how long it took, and whether it came to the end of
-// the groups.
+// FanOutDone records a finished fan-out. behind is the number of due windows that are left, parked that of
+// suspended groups; finished says whether it reached the last group.
 func (m *Metrics) FanOutDone(job reverie.Job, behind, parked int, took time.Duration, finished bool) {
 	m.record("windows_behind", float64(behind), string(job))
 	m.record("groups_parked", float64(parked), string(job))
@@ -186,7 +180,7 @@ func (m *Metrics) FanOutDone(job reverie.Job, behind, parked int, took time.Dura
 	}
 }
 
-// Phase says how long a step of a chunk took.
+// Phase records the duration of a step of a chunk.
 func (m *Metrics) Phase(job reverie.Job, phase string, took time.Duration) {
 	m.record("phase_seconds", took.Seconds(), string(job), phase)
 }
@@ -194,14 +188,13 @@ func (m *Metrics) Phase(job reverie.Job, phase string, took time.Duration) {
 // Takeover counts a lease that was taken over.
 func (m *Metrics) Takeover() { m.record("lease_takeovers_total", 1) }
 
-// ReaderConfined says whether clients read as a role that is confined to their group.
+// ReaderConfined records whether clients read with a role that is confined to their group.
 func (m *Metrics) ReaderConfined(on bool) { m.record("reader_confined", map[bool]float64{true: 1}[on]) }
 
-// methods are those of HTTP that are told apart.
+// methods are the HTTP methods with a label of their own.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
-// RequestDone counts a request. The route is a pattern, so that there are no more of
-// them than the API has.
+// RequestDone counts a request. The route is a pattern of the API, which bounds the number of series.
 func (m *Metrics) RequestDone(route, method string, status int, took time.Duration) {
 	if !slices.Contains(methods, method) {
 		method = "other"
@@ -210,9 +203,8 @@ func (m *Metrics) RequestDone(route, method string, status int, took time.Durati
 	m.record("http_request_seconds", took.Seconds(), route, method)
 }
 
-// Ledger returns a ledger that counts each call after next has recorded it, and
-// one that could not be recorded all the same: it was made, and perhaps paid for.
-// A nil next records nothing.
+// Ledger returns a ledger that counts each call after next has recorded it. It also counts a call that could not be
+// recorded: it was made, and perhaps paid for. A nil next records nothing.
 func (m *Metrics) Ledger(next llm.Ledger) llm.Ledger {
 	if m == nil {
 		return next
@@ -225,7 +217,7 @@ type countingLedger struct {
 	next    llm.Ledger
 }
 
-// RecordCall returns the error of the ledger behind it, unchanged.
+// RecordCall returns the error of the wrapped ledger unchanged.
 func (l *countingLedger) RecordCall(ctx context.Context, c reverie.Call) error {
 	defer l.metrics.count(c)
 	if l.next == nil {

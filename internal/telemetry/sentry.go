@@ -22,12 +22,11 @@ import (
 type Sentry struct {
 	client *sentry.Client
 	http   *http.Client
-	cancel context.CancelFunc // breaks off what is being sent
+	cancel context.CancelFunc // aborts sending
 }
 
-// OpenSentry returns what reports to the project of a DSN, which it does not try
-// to reach yet. Without a DSN it is nil. The error is a
-// [reverie.ErrConfiguration], and does not repeat the DSN, which is a key.
+// OpenSentry returns a client that reports to the project of a DSN. It does not connect yet. Without a DSN it is
+// nil. The error is a [reverie.ErrConfiguration], and does not repeat the DSN, which is a key.
 func OpenSentry(dsn, environment, release string) (*Sentry, error) {
 	if dsn == "" {
 		return nil, nil
@@ -43,12 +42,12 @@ func OpenSentry(dsn, environment, release string) (*Sentry, error) {
 	client, err := sentry.NewClient(sentry.ClientOptions{
 		Dsn:         dsn,
 		Environment: environment,
-		Release:     "reverie@" + release, // never empty, or the client would look for one with git
+		Release:     "reverie@" + release, // never empty, or the client would call git
 		HTTPClient:  sender,
-		// What they add is about the machine, its environment and its modules.
+		// Integrations would add data about the machine, its environment and its modules.
 		Integrations: func([]sentry.Integration) []sentry.Integration { return nil },
 		BeforeSend: func(event *sentry.Event, _ *sentry.EventHint) *sentry.Event {
-			event.ServerName = "" // filled in by the client whether we want it or not
+			event.ServerName = "" // the client always sets it
 			return event
 		},
 	})
@@ -59,8 +58,8 @@ func OpenSentry(dsn, environment, release string) (*Sentry, error) {
 	return &Sentry{client, sender, cancel}, nil
 }
 
-// Capture reports the error of a failed run, with tags such as job, group_id and
-// run_id. Errors of one cause become one issue, whatever their tags.
+// Capture reports the error of a failed run, with tags such as job, group_id and run_id. Errors with the same cause
+// become one issue, whatever their tags.
 func (s *Sentry) Capture(err error, tags map[string]string) {
 	if s == nil || err == nil {
 		return
@@ -72,7 +71,7 @@ func (s *Sentry) Capture(err error, tags map[string]string) {
 	if kind == kindOther {
 		event.Fingerprint = append(event.Fingerprint, varying.ReplaceAllString(words(err), "*"))
 	}
-	// There is no stack: by the time that a run has failed, it is always the same.
+	// There is no stack trace: it would be the same for every failed run.
 	event.Exception = []sentry.Exception{{Type: kind, Value: words(err)}}
 	event.Tags = make(map[string]string, len(tags))
 	for name, value := range tags {
@@ -81,14 +80,12 @@ func (s *Sentry) Capture(err error, tags map[string]string) {
 	s.client.CaptureEvent(event, nil, nil)
 }
 
-// Flush waits until all that was captured is sent, and tells whether it was
-// within the timeout.
+// Flush waits until all captured errors are sent, and reports whether that was within the timeout.
 func (s *Sentry) Flush(timeout time.Duration) bool {
 	return s == nil || s.client.Flush(timeout)
 }
 
-// Close flushes, breaks off what has not been sent by then, and ends. Nothing may
-// be captured after it.
+// Close flushes, aborts what has not been sent by then, and ends. Nothing may be captured after it.
 func (s *Sentry) Close(timeout time.Duration) bool {
 	if s == nil {
 		return true
@@ -100,26 +97,25 @@ func (s *Sentry) Close(timeout time.Duration) bool {
 	return sent
 }
 
-// lifeline is a transport whose requests end with the life of their client.
+// lifeline is a transport whose requests are cancelled when their client is closed.
 type lifeline struct {
 	life context.Context
 	*http.Transport
 }
 
-// RoundTrip sends a request until the life ends.
+// RoundTrip sends a request unless the client is closed.
 func (l lifeline) RoundTrip(req *http.Request) (*http.Response, error) {
 	return l.Transport.RoundTrip(req.WithContext(l.life))
 }
 
-// varying is what differs between two errors of one cause: what is quoted, ids
-// and numbers.
+// varying matches what differs between two errors with the same cause: quotes, ids and numbers.
 var varying = text.NewPattern(`"[^"]*"|'[^']*'|“[^”]*”|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\d+`)
 
-// kindOther is what OpenTelemetry calls an error that nobody has a name for.
+// kindOther is OpenTelemetry's name for an unclassified error.
 const kindOther = "_OTHER"
 
-// kinds names the causes of failed runs, those first that explain the others: a
-// lease is lost and a call left unrecorded because the database is gone.
+// kinds names the causes of failed runs. Causes that explain others come first: if the database is gone, a lease is
+// lost and a call cannot be recorded.
 var kinds = []struct {
 	err  error
 	name string
@@ -138,8 +134,7 @@ var kinds = []struct {
 	{reverie.ErrDeferred, "deferred"},
 }
 
-// kindOf names the cause of an error: one of few words, so that one cause counts
-// as one whatever group it hit.
+// kindOf returns the name of an error's cause, one of a few, so that the same cause counts as one in all groups.
 func kindOf(err error) string {
 	var (
 		budget *reverie.BudgetError
@@ -147,7 +142,7 @@ func kindOf(err error) string {
 		sql    interface{ SQLState() string }
 	)
 	switch {
-	case errors.Is(err, reverie.ErrUnavailable): // a call that failed beside it matters less
+	case errors.Is(err, reverie.ErrUnavailable): // a failed call beside it matters less
 	case errors.As(err, &budget):
 		return "budget_" + budget.Scope
 	case errors.As(err, &call):
@@ -164,11 +159,10 @@ func kindOf(err error) string {
 	return kindOther
 }
 
-// maxWords bounds an error's text, in bytes: a server may answer with a page.
+// maxWords bounds the text of an error, in bytes: a server may answer with a whole page.
 const maxWords = 2000
 
-// words is an error's text as it may leave the process: without secrets, and
-// not too long.
+// words returns the text of an error without secrets, and shortened, so that it may leave the process.
 func words(err error) string {
 	text := safety.MaskSecrets(err.Error())
 	if len(text) <= maxWords {

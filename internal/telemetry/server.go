@@ -17,27 +17,26 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Server listens. It is how a daemon is probed and scraped: GET /healthz, /readyz and
-// /metrics, and nothing else, unless a handler of all there is stands around those.
+// Server answers a daemon's probes and serves its metrics: GET /healthz, /readyz and /metrics. A Handler may add
+// other routes around these.
 type Server struct {
 	Listen   string                      // address and port, as in [http] listen; "": no server
 	Ready    func(context.Context) error // nil: always ready
-	Metrics  *Metrics                    // nil: /metrics is not there
-	Handler  http.Handler                // of everything, such as one that has Probes as a part; nil: Probes
-	MaxConns int                         // open connections at most; 0: as many as come
+	Metrics  *Metrics                    // nil: there is no /metrics
+	Handler  http.Handler                // handles all requests and may include Probes; nil: Probes
+	MaxConns int                         // maximum number of open connections; 0: unlimited
 	Log      *slog.Logger                // nil: slog.Default
 
 	stopping atomic.Bool
 	server   *http.Server
-	served   chan struct{} // closed once nothing is accepted any more
+	served   chan struct{} // closed when no more connections are accepted
 }
 
 // readyTimeout is how long a probe waits for Ready.
 const readyTimeout = 2 * time.Second
 
-// Start listens and serves until Stop, whatever becomes of ctx. It returns the
-// address that it listens on, "" for no server. The error is a
-// [reverie.ErrConfiguration] that names the setting.
+// Start listens and serves until Stop, even if ctx ends. It returns the listening address, "" for no server. The
+// error is a [reverie.ErrConfiguration] that names the setting.
 func (s *Server) Start(ctx context.Context) (addr string, err error) {
 	if s.Listen == "" {
 		return "", nil
@@ -50,7 +49,7 @@ func (s *Server) Start(ctx context.Context) (addr string, err error) {
 	return listener.Addr().String(), nil
 }
 
-// serve answers in the background, and lets no client hold it up.
+// serve answers in the background. No client can block it.
 func (s *Server) serve(listener net.Listener) {
 	log := s.log()
 	handler := s.Handler
@@ -64,7 +63,8 @@ func (s *Server) serve(listener net.Listener) {
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug), // a client that breaks off is no event
+		// A client that disconnects is not worth a log entry.
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	if s.MaxConns > 0 {
 		limited := newConns(listener, s.MaxConns)
@@ -92,11 +92,10 @@ func (s *Server) explain(err error) error {
 	return fmt.Errorf("[http] listen %q: %w: %w: %s", s.Listen, err, reverie.ErrConfiguration, hint)
 }
 
-// Stopping makes /readyz say so, while all else goes on.
+// Stopping makes /readyz report it, while everything else continues.
 func (s *Server) Stopping() { s.stopping.Store(true) }
 
-// Stop lets requests under way finish until ctx ends, then breaks them off. It
-// returns the context's error in that case.
+// Stop lets running requests finish until ctx ends, then aborts them and returns the context's error.
 func (s *Server) Stop(ctx context.Context) error {
 	s.Stopping()
 	if s.server == nil {
@@ -146,7 +145,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	say(w, http.StatusOK, "ready")
 }
 
-// ask asks Ready, and does not wait for one that overlooks the end of ctx.
+// ask calls Ready, and returns when ctx ends even if Ready does not.
 func (s *Server) ask(ctx context.Context) error {
 	answer := make(chan error, 1)
 	go func() { answer <- s.Ready(ctx) }()
@@ -162,13 +161,12 @@ func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	fmt.Fprintln(w, text) // a client that is gone needs no answer
+	fmt.Fprintln(w, text) // a disconnected client needs no answer
 }
 
-// conns is a listener that has a bounded number of connections open. When one more
-// comes, another is closed for it: the one that has kept us waiting longest for the
-// header of its first request, else the one that has been idle for longest. So those who
-// are slow lock nobody out. While all have requests under way, it waits for one to end.
+// conns is a listener with a bounded number of open connections. When another connection arrives, one is closed for
+// it. That is the one that has been sending the header of its first request for longest, otherwise the one idle for
+// longest. So slow clients lock nobody out. If all have running requests, conns waits for one to end.
 type conns struct {
 	net.Listener
 	max int
@@ -179,7 +177,7 @@ type conns struct {
 	closed  bool
 }
 
-// counted is a connection whose end is noted.
+// counted is a connection that reports when it is closed.
 type counted struct {
 	net.Conn
 	conns *conns
@@ -187,8 +185,8 @@ type counted struct {
 	since time.Time
 }
 
-// grace is how long a connection has for the header of its first request before it may
-// have to make room.
+// grace is how long a connection may take for the header of its first request before it may be closed for another
+// one.
 const grace = 250 * time.Millisecond
 
 func newConns(inner net.Listener, max int) *conns {
@@ -197,7 +195,7 @@ func newConns(inner net.Listener, max int) *conns {
 	return c
 }
 
-// Accept returns the next connection once there is room for it.
+// Accept returns the next connection once one may be opened.
 func (c *conns) Accept() (net.Conn, error) {
 	raw, err := c.Listener.Accept()
 	if err != nil {
@@ -219,8 +217,8 @@ func (c *conns) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// evict closes a connection that has no request under way. Where none may be closed yet,
-// it has whoever waits look again when one may. It is called with the lock.
+// evict closes a connection without a running request. If none may be closed yet, it wakes waiting callers when one
+// may. The caller holds the lock.
 func (c *conns) evict() bool {
 	var victim *counted
 	again := grace
@@ -230,7 +228,7 @@ func (c *conns) evict() bool {
 		case conn.state == http.StateActive:
 		case conn.state == http.StateNew && left > 0:
 			again = min(again, left)
-		case victim == nil || conn.state < victim.state, // StateNew comes before StateIdle
+		case victim == nil || conn.state < victim.state, // StateNew is before StateIdle
 			conn.state == victim.state && conn.since.Before(victim.since):
 			victim = conn
 		}
@@ -240,11 +238,11 @@ func (c *conns) evict() bool {
 		return false
 	}
 	delete(c.open, victim)
-	_ = victim.Conn.Close() // its goroutine finds out, and ends
+	_ = victim.Conn.Close() // its goroutine gets an error, and ends
 	return true
 }
 
-// state notes what the server says of a connection. See [http.Server.ConnState].
+// state records the state of a connection. See [http.Server.ConnState].
 func (c *conns) state(raw net.Conn, state http.ConnState) {
 	conn, _ := raw.(*counted)
 	c.mu.Lock()
@@ -255,7 +253,7 @@ func (c *conns) state(raw net.Conn, state http.ConnState) {
 	}
 }
 
-// Close ends the listener, and whoever waits in it.
+// Close closes the listener and ends waiting calls.
 func (c *conns) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -272,7 +270,7 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite has a client read the answer before the connection ends: see [net.TCPConn].
+// CloseWrite lets a client read the answer before the connection ends: see [net.TCPConn].
 func (c *counted) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

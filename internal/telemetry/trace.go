@@ -24,37 +24,35 @@ import (
 	"reverie/internal/reverie"
 )
 
-// TraceOptions say where traces go, and how many.
+// TraceOptions say where traces are sent, and how many.
 type TraceOptions struct {
 	Endpoint       string            // base URL of the collector, to which /v1/traces is added
 	Headers        map[string]string // of each request
-	Ratio          float64           // share of the runs that are traced, 0 to 1
+	Ratio          float64           // share of traced runs, 0 to 1
 	ServiceVersion string
 	Log            *slog.Logger     // nil: slog.Default
-	Now            func() time.Time // nil: time.Now; paces warnings, not spans
+	Now            func() time.Time // nil: time.Now; for the rate of warnings, not for spans
 }
 
-// Tracer records what runs do as traces and sends them in the background. It is
-// safe for concurrent use. The OTEL_EXPORTER_OTLP_* variables, which may be meant
-// for another process, change nothing about where its traces go.
+// Tracer records runs as traces and sends them in the background. It is safe for concurrent use. It ignores the
+// OTEL_EXPORTER_OTLP_* variables, which may be meant for another process.
 type Tracer struct {
 	tracer   trace.Tracer
 	provider *sdktrace.TracerProvider
-	stop     func(context.Context) // ends what is still being sent; nil: nothing is
+	stop     func(context.Context) // aborts sending; nil: nothing to abort
 }
 
 const (
 	tracesPath = "/v1/traces"
 	// exportTimeout bounds one request to the collector.
 	exportTimeout = 10 * time.Second
-	// queueSize is how many spans wait to be sent. What comes on top is dropped,
-	// since no run waits for its trace.
+	// QueueSize is the maximum number of spans that wait to be sent. Further ones are dropped, since no run waits for
+	// its trace.
 	queueSize = 8192
 )
 
-// OpenTracer returns a tracer that sends to a collector over HTTP, which it does
-// not try to reach yet. Without an endpoint the tracer is nil. The error is a
-// [reverie.ErrConfiguration] that names the setting.
+// OpenTracer returns a tracer that sends to a collector over HTTP. It does not connect yet. Without an endpoint the
+// tracer is nil. The error is a [reverie.ErrConfiguration] that names the setting.
 func OpenTracer(ctx context.Context, o TraceOptions) (*Tracer, error) {
 	if o.Endpoint == "" {
 		return nil, nil
@@ -65,7 +63,7 @@ func OpenTracer(ctx context.Context, o TraceOptions) (*Tracer, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	client := &http.Client{Transport: transport, Timeout: exportTimeout, CheckRedirect: noRedirect}
-	// Every option that the environment could set is given here.
+	// Every option that the environment could set is set here.
 	exporter, err := otlptracehttp.New(ctx,
 		otlptracehttp.WithEndpointURL(address),
 		otlptracehttp.WithHeaders(o.Headers),
@@ -84,13 +82,13 @@ func OpenTracer(ctx context.Context, o TraceOptions) (*Tracer, error) {
 	}
 	t := newTracer(sdktrace.NewBatchSpanProcessor(quiet, sdktrace.WithMaxQueueSize(queueSize)), o)
 	t.stop = func(ctx context.Context) {
-		_ = exporter.Shutdown(ctx) // only says that ctx is over, which the caller knows
+		_ = exporter.Shutdown(ctx) // it only repeats that ctx has ended
 		transport.CloseIdleConnections()
 	}
 	return t, nil
 }
 
-// noRedirect keeps requests to the configured host: their headers hold its key.
+// noRedirect keeps requests on the configured host: their headers contain its key.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func newTracer(processor sdktrace.SpanProcessor, o TraceOptions) *Tracer {
@@ -104,7 +102,7 @@ func newTracer(processor sdktrace.SpanProcessor, o TraceOptions) *Tracer {
 		provider: provider}
 }
 
-// tracesURL returns where traces are posted to.
+// tracesURL returns the URL to which traces are posted.
 func tracesURL(endpoint string) (string, error) {
 	u, err := url.Parse(endpoint)
 	var wrong string
@@ -121,12 +119,11 @@ func tracesURL(endpoint string) (string, error) {
 		return u.String(), nil
 	}
 	return "", fmt.Errorf("[traces] endpoint %s: %w", wrong,
-		reverie.ErrConfiguration) // not repeated: it may hold a password
+		reverie.ErrConfiguration) // not repeated: it may contain a password
 }
 
-// Shutdown sends what has been recorded, until ctx ends; what is not sent by then
-// is dropped, and the error is the context's. No span is recorded after it. That
-// a collector did not take the spans is logged, and no error.
+// Shutdown sends recorded spans until ctx ends; it drops the rest and returns the context's error. No span is
+// recorded after it. If a collector refuses spans, that is logged and is not an error.
 func (t *Tracer) Shutdown(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -141,9 +138,8 @@ func (t *Tracer) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Run begins the root span of one run of one group. What is returned is the
-// context of the run, and what to call when it has ended: with its id, "" if it
-// has none, its status and its error.
+// Run begins the root span of one run of one group. It returns the run's context, and a function to call when the
+// run has ended: with its id, "" if it has none, its status and its error.
 func (t *Tracer) Run(ctx context.Context, job reverie.Job, groupID string, w reverie.Window) (context.Context,
 	func(runID string, status reverie.RunStatus, err error)) {
 	if t == nil {
@@ -158,8 +154,7 @@ func (t *Tracer) Run(ctx context.Context, job reverie.Job, groupID string, w rev
 	}
 }
 
-// Phase begins the span of a step of a run. It returns the context of the step,
-// and what to call at its end.
+// Phase begins the span of a step of a run. It returns the step's context, and a function to call at its end.
 func (t *Tracer) Phase(ctx context.Context, name string) (context.Context, func(error)) {
 	if t == nil {
 		return ctx, func(error) {}
@@ -168,7 +163,7 @@ func (t *Tracer) Phase(ctx context.Context, name string) (context.Context, func(
 	return ctx, func(err error) { end(span, err) }
 }
 
-// end ends a span; an error gives it its kind, and its text without secrets.
+// end ends a span. An error sets its kind, and its text without secrets.
 func end(span trace.Span, err error) {
 	if err != nil {
 		span.SetAttributes(attribute.String("error.type", kindOf(err)))
@@ -177,7 +172,7 @@ func end(span trace.Span, err error) {
 	span.End()
 }
 
-// Generator returns a generator that makes a client span of each call through next.
+// Generator wraps next with a client span for each call.
 func (t *Tracer) Generator(next llm.Generator, provider, model string) llm.Generator {
 	if t == nil {
 		return next
@@ -203,7 +198,7 @@ func (g *tracedGenerator) Generate(ctx context.Context, req llm.Request) (llm.Re
 	return resp, err
 }
 
-// Embedder returns an embedder that makes a client span of each call through next.
+// Embedder wraps next with a client span for each call.
 func (t *Tracer) Embedder(next llm.Embedder, provider, model string) llm.Embedder {
 	if t == nil {
 		return next
@@ -231,10 +226,10 @@ func (e *tracedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 	return vectors, usage, err
 }
 
-// warnEvery is how often it is said at most that traces could not be sent.
+// warnEvery is the minimum interval between warnings that traces could not be sent.
 const warnEvery = time.Minute
 
-// quietExporter keeps the failures of an exporter to the log, and the log short.
+// quietExporter logs an exporter's failures at a limited rate and does not return them.
 type quietExporter struct {
 	sdktrace.SpanExporter
 	log *slog.Logger
@@ -242,10 +237,10 @@ type quietExporter struct {
 
 	mu     sync.Mutex
 	warned time.Time
-	lost   int // spans of failed batches since
+	lost   int // spans of failed batches since the last warning
 }
 
-// ExportSpans never fails: nobody could do anything about it.
+// ExportSpans never fails, since no caller could act on it.
 func (e *quietExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	err := e.SpanExporter.ExportSpans(ctx, spans)
 	if err == nil {
@@ -262,22 +257,22 @@ func (e *quietExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOn
 	return nil
 }
 
-// langfuseVersion begins the version of a prompt that came from Langfuse.
+// langfuseVersion is the prefix of the version of a prompt from Langfuse.
 const langfuseVersion = "langfuse:"
 
-// providers are what OpenTelemetry calls those of ours that it has another name for.
+// providers maps our provider names to OpenTelemetry's, if they differ.
 var providers = map[string]string{"gemini": "gcp.gemini"}
 
-// What traces say goes by OpenTelemetry's conventions for generative AI, as of semconv 1.40, by what Langfuse reads of
-// a trace's root span, and by names of ours. Whoever reads them, a dashboard or Langfuse, knows them by these.
+// Attributes follow OpenTelemetry's conventions for generative AI, as of semconv 1.40, the attributes that Langfuse
+// reads from a root span, and names of this project. Dashboards and Langfuse rely on them.
 
-// target are the attributes of any call to a model.
+// target returns the attributes of any call to a model.
 func target(operation, provider, model string) []attribute.KeyValue {
 	return texts("gen_ai.operation.name", operation, "gen_ai.provider.name", cmp.Or(providers[provider], provider),
 		"gen_ai.request.model", model)
 }
 
-// texts are attributes by name and value in turn, but for those without a value.
+// texts returns attributes from names and values in turn, without empty values.
 func texts(pairs ...string) (attrs []attribute.KeyValue) {
 	for pair := range slices.Chunk(pairs, 2) {
 		if pair[1] != "" {
@@ -287,7 +282,7 @@ func texts(pairs ...string) (attrs []attribute.KeyValue) {
 	return attrs
 }
 
-// asked are the attributes of a request to generate; its texts are none of them.
+// asked returns the attributes of a request to generate, without its texts.
 func asked(req llm.Request) []attribute.KeyValue {
 	attrs := texts("langfuse.observation.type", "generation")
 	if req.MaxTokens > 0 {
@@ -305,7 +300,7 @@ func asked(req llm.Request) []attribute.KeyValue {
 	return attrs
 }
 
-// answered are the attributes of an answer.
+// answered returns the attributes of an answer.
 func answered(finish llm.Finish, usage llm.Usage) []attribute.KeyValue {
 	var attrs []attribute.KeyValue
 	if finish != "" {
@@ -320,8 +315,8 @@ func answered(finish llm.Finish, usage llm.Usage) []attribute.KeyValue {
 	return attrs
 }
 
-// started are the attributes of a run when it begins. Langfuse shows the runs of
-// one group together, as a session.
+// started returns the attributes of a run at its beginning. Langfuse shows the runs of one group together, as a
+// session.
 func started(job reverie.Job, groupID string, w reverie.Window) []attribute.KeyValue {
 	stamp := func(at time.Time) string {
 		if at.IsZero() {

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"strings"
@@ -9,18 +10,25 @@ import (
 )
 
 // Keywords finds the rules that can match a text at all, in one pass independent of their number. It is an
-// Aho-Corasick automaton as a dense table over the bytes that occur in keywords. ASCII letters match in either
-// case.
+// Aho-Corasick automaton over the bytes that occur in keywords. ASCII letters match in either case.
 type Keywords struct {
-	class [256]uint8 // by byte; 0 for bytes in no keyword
-	width int        // number of classes
-	next  []uint16   // state x class -> state
-	any   []bool     // state -> a keyword ends here
-	ends  []int32    // state -> the first keyword that equals all input of the state, 0 for none
-
-	words   []keyword // index 0 is unused
-	shorter []uint16  // state -> the state of the longest proper suffix
+	class  [256]uint8 // by byte; 0 for bytes in no keyword
+	width  int        // number of classes
+	states []state    // index 0 is the start
+	rows   []uint16   // of states with many children: class -> state
+	words  []keyword  // index 0 is unused
 }
+
+// state is a prefix of keywords: its parent's, and one more byte. 0 stands for none.
+type state struct {
+	ends, row               int32  // the first keyword that equals the prefix, and where its row begins
+	child, sibling, shorter uint16 // its first child, its parent's next child, and the longest proper suffix
+	class                   uint8  // of the last byte
+	any                     bool   // a keyword ends here
+}
+
+// manyChildren is how many are kept in a row, which is faster than a list, and larger.
+const manyChildren = 4
 
 // keyword is one word of one rule.
 type keyword struct {
@@ -56,7 +64,7 @@ func NewKeywords(words [][]string) *Keywords {
 	if len(words) > maxRules {
 		panic("too many rules for one set of keywords: raise maxRules")
 	}
-	k := &Keywords{width: 1, words: make([]keyword, 1)}
+	k := &Keywords{width: 1, states: make([]state, 1), words: make([]keyword, 1)}
 	for _, list := range words {
 		for _, w := range list {
 			for i := range len(w) {
@@ -64,7 +72,6 @@ func NewKeywords(words [][]string) *Keywords {
 			}
 		}
 	}
-	k.addState()
 	// The last rule is inserted first, so that the first rule comes first among those with the same word.
 	for rule, list := range slices.Backward(words) {
 		for _, w := range list {
@@ -87,53 +94,62 @@ func (k *Keywords) learn(b byte) {
 	k.width++
 }
 
-func (k *Keywords) addState() uint16 {
-	k.next = append(k.next, make([]uint16, k.width)...)
-	k.ends = append(k.ends, 0)
-	return uint16(len(k.ends) - 1)
-}
-
 // insert adds the states of a word.
 func (k *Keywords) insert(rule int, word string) {
-	state := uint16(0)
+	at := uint16(0)
 	for i := range len(word) {
-		class := k.class[word[i]]
-		to := k.row(state)[class]
-		if to == 0 {
-			to = k.addState()
-			k.row(state)[class] = to
+		class, from := k.class[word[i]], at
+		if at = k.child(from, class); at == 0 {
+			at = uint16(len(k.states))
+			k.states = append(k.states, state{sibling: k.states[from].child, class: class})
+			k.states[from].child = at
 		}
-		state = to
 	}
-	k.words = append(k.words, keyword{rule, len(word), k.ends[state]})
-	k.ends[state] = int32(len(k.words) - 1)
+	k.words = append(k.words, keyword{rule, len(word), k.states[at].ends})
+	k.states[at].ends = int32(len(k.words) - 1)
 }
 
-// link fills the table breadth first. Each state falls back to the longest suffix of its input that is a prefix of
-// a keyword. It inherits that state's edges where it has none of its own.
+// child returns the child of a state for a byte, or 0.
+func (k *Keywords) child(at uint16, class uint8) uint16 {
+	to := k.states[at].child
+	for to != 0 && k.states[to].class != class {
+		to = k.states[to].sibling
+	}
+	return to
+}
+
+// link goes breadth first. Each state falls back to the longest suffix of its prefix that is itself a prefix of a
+// keyword. It inherits that state's edges where it has no child.
 func (k *Keywords) link() {
-	k.next = slices.Clone(k.next) // without spare capacity
-	k.any, k.shorter = make([]bool, len(k.ends)), make([]uint16, len(k.ends))
-	queue := []uint16{0}
-	for i := 0; i < len(queue); i++ {
-		state := queue[i]
-		row, back := k.row(state), k.row(k.shorter[state])
-		k.any[state] = k.ends[state] != 0 || k.any[k.shorter[state]]
-		for class, to := range row {
-			switch {
-			case to == 0:
-				row[class] = back[class]
-			case state == 0:
-				queue = append(queue, to)
-			default:
-				k.shorter[to] = back[class]
-				queue = append(queue, to)
-			}
+	k.rows = make([]uint16, k.width) // of the start, which falls back to itself, until it has its own
+	for queue := []uint16{0}; len(queue) > 0; queue = queue[1:] {
+		at, children := queue[0], 0
+		s, row := &k.states[at], len(k.rows)
+		s.any = s.ends != 0 || k.states[s.shorter].any
+		for to := s.child; to != 0; to = k.states[to].sibling {
+			k.states[to].shorter = k.step(s.shorter, k.states[to].class)
+			queue, children = append(queue, to), children+1
 		}
+		if at != 0 && children < manyChildren {
+			continue
+		}
+		for class := range uint8(k.width) {
+			k.rows = append(k.rows, cmp.Or(k.child(at, class), k.step(s.shorter, class)))
+		}
+		s.row = int32(row)
 	}
 }
 
-func (k *Keywords) row(state uint16) []uint16 { return k.next[int(state)*k.width:][:k.width] }
+// step returns the state that follows a byte.
+func (k *Keywords) step(at uint16, class uint8) uint16 {
+	for at != 0 && k.states[at].row == 0 {
+		if to := k.child(at, class); to != 0 {
+			return to
+		}
+		at = k.states[at].shorter
+	}
+	return k.rows[int(k.states[at].row)+int(class)]
+}
 
 // Find returns the rules with a keyword in s.
 func (k *Keywords) Find(s string) (found ruleSet) {
@@ -143,11 +159,11 @@ func (k *Keywords) Find(s string) (found ruleSet) {
 
 // Each calls f with every keyword in s, ordered by the byte where it ends.
 func (k *Keywords) Each(s string, f func(rule, start, end int)) {
-	state := 0
+	state := uint16(0)
 	for i := range len(s) {
-		state = int(k.next[state*k.width+int(k.class[s[i]])])
-		for at := state; k.any[at]; at = int(k.shorter[at]) {
-			for n := k.ends[at]; n != 0; n = k.words[n].other {
+		state = k.step(state, k.class[s[i]])
+		for at := state; k.states[at].any; at = k.states[at].shorter {
+			for n := k.states[at].ends; n != 0; n = k.words[n].other {
 				f(k.words[n].rule, i+1-k.words[n].length, i+1)
 			}
 		}

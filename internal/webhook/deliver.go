@@ -12,7 +12,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Store keeps the events that are to be sent: see store/hooks.
+// Store stores the events to send: see store/hooks.
 type Store interface {
 	DueLanes(ctx context.Context, most int) ([]reverie.WebhookLane, error)
 	TakeEvent(ctx context.Context, lane reverie.WebhookLane, lease time.Duration) (e reverie.WebhookEvent, ok bool, err error)
@@ -23,36 +23,36 @@ type Store interface {
 }
 
 const (
-	lanes  = 64 // that a round works on
-	atOnce = 8  // of them
+	lanes  = 64 // most lanes in one round
+	atOnce = 8  // lanes at the same time
 	inLane = 100
 
-	poll   = 2 * time.Second // between rounds that found nothing
+	poll   = 2 * time.Second // wait after a round that found nothing
 	sweep  = time.Hour
-	noting = 10 * time.Second // what has become of an event, at most
+	noting = 10 * time.Second // time limit for noting the outcome of an event
 
 	firstWait = 5 * time.Second
-	longWait  = time.Hour   // of an event that fails again and again
-	hookWait  = time.Minute // of its webhook: other groups' events may fare better
+	longWait  = time.Hour   // longest wait of an event that keeps failing
+	hookWait  = time.Minute // longest wait of its webhook: events of other groups may succeed
 
-	leastAttempts = 10 // of an event before it is given up: it may be old without a fault of its own
+	leastAttempts = 10 // attempts before an event is given up: it may be old for other reasons
 )
 
-// Deliverer sends what waits. Several of them, in several processes, share the work.
+// Deliverer sends due events. Several deliverers, in several processes, share the work.
 type Deliverer struct {
 	Store   Store
 	Sender  *Sender
-	GiveUp  time.Duration // how long an event, or a webhook, may fail
-	Keep    time.Duration // how long events are kept
+	GiveUp  time.Duration // how long an event, or a webhook, may keep failing
+	Keep    time.Duration // how long events are stored
 	Random  func() float64
 	Now     func() time.Time
 	After   func(time.Duration) <-chan time.Time
 	Log     *slog.Logger
 	Count   func(outcome string, n int) // sent, failed, given_up, disabled (a webhook) or lost
-	Waiting func(time.Duration)         // how long the oldest event has waited; nil: nobody wants to know
+	Waiting func(time.Duration)         // called with the age of the oldest waiting event; may be nil
 }
 
-// Run sends until stop is closed. What is being sent then is finished, unless ctx ends.
+// Run sends events until stop is closed. It finishes the requests in progress, unless ctx ends.
 func (d *Deliverer) Run(ctx context.Context, stop <-chan struct{}) {
 	var swept time.Time
 	for down := false; ; {
@@ -79,7 +79,7 @@ func (d *Deliverer) Run(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// Drain sends until nothing is due, or stop is closed. What is being sent then is finished, unless ctx ends.
+// Drain sends events until none is due, or stop is closed. It finishes the requests in progress, unless ctx ends.
 func (d *Deliverer) Drain(ctx context.Context, stop <-chan struct{}) {
 	for {
 		n, err := d.Round(ctx, stop)
@@ -109,7 +109,7 @@ func (d *Deliverer) tellWaiting(ctx context.Context) error {
 	return err
 }
 
-// Round tries the events that are due now, and says how many those were.
+// Round tries the events that are due now, and returns their number.
 func (d *Deliverer) Round(ctx context.Context, stop <-chan struct{}) (tried int, err error) {
 	due, err := d.Store.DueLanes(ctx, lanes)
 	if err != nil {
@@ -131,8 +131,8 @@ func (d *Deliverer) Round(ctx context.Context, stop <-chan struct{}) (tried int,
 	return tried, err
 }
 
-// lane sends the events of a lane, one after another, until one fails. A webhook that is slow gets no
-// more time than one that does not answer.
+// lane sends the events of a lane in order, until one fails. A slow webhook gets no more time than one that does not
+// answer.
 func (d *Deliverer) lane(ctx context.Context, stop <-chan struct{}, lane reverie.WebhookLane) (tried int, err error) {
 	end := d.Now().Add(d.Sender.Timeout)
 	for ; ctx.Err() == nil && (tried == 0 || tried < inLane && d.Now().Before(end)); tried++ {
@@ -152,7 +152,7 @@ func (d *Deliverer) lane(ctx context.Context, stop <-chan struct{}, lane reverie
 	return tried, nil
 }
 
-// event sends an event, and notes what has become of it. It is noted also where ctx has ended meanwhile.
+// event sends an event and notes the outcome, even if ctx has ended meanwhile.
 func (d *Deliverer) event(ctx context.Context, e reverie.WebhookEvent) (sent bool, err error) {
 	answer, why := Answer{}, error(nil)
 	if fault.Off(fault.Sent) {
@@ -161,7 +161,7 @@ func (d *Deliverer) event(ctx context.Context, e reverie.WebhookEvent) (sent boo
 	if !e.Gone {
 		answer, why = d.Sender.Post(ctx, e)
 	}
-	if why != nil && ctx.Err() != nil { // that is our own doing
+	if why != nil && ctx.Err() != nil { // we have cancelled it ourselves
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noting)
@@ -190,13 +190,13 @@ func (d *Deliverer) event(ctx context.Context, e reverie.WebhookEvent) (sent boo
 	return false, d.Store.EventFailed(ctx, e, f)
 }
 
-// wait is how long to wait after so many failures in a row: twice as long each time, and a part of it by chance.
+// wait returns how long to wait after a number of failures in a row: doubled each time, with a random part.
 func (d *Deliverer) wait(failures int, most time.Duration) time.Duration {
 	wait := min(firstWait<<min(failures-1, 20), most)
 	return time.Duration(float64(wait) * (1 + d.Random()) / 2)
 }
 
-// EventPrefix is what the id of an event is sent with.
+// EventPrefix comes before the id of an event in a request.
 const EventPrefix = "evt_"
 
 // Post sends an event once: see [Sender.Send].

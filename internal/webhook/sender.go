@@ -1,4 +1,4 @@
-// Package webhook sends signed requests to the addresses of others: Standard Webhooks.
+// Package webhook sends signed requests to the addresses of users, after the Standard Webhooks specification.
 package webhook
 
 import (
@@ -26,26 +26,26 @@ import (
 
 // Options of a [Sender].
 type Options struct {
-	AllowPrivate bool // also to addresses of networks that are not public, through a proxy, and over plain HTTP
+	AllowPrivate bool // allow private networks, proxies and plain HTTP
 	Timeout      time.Duration
 	Now          func() time.Time
 }
 
-// Sender sends requests. It follows no redirects.
+// Sender sends requests. It does not follow redirects.
 type Sender struct {
 	Options
 	client http.Client
 }
 
-// public are the addresses of the public Internet, on any port.
+// public allows only addresses of the public Internet, on any port.
 var public = ssrf.New(ssrf.WithAnyPort())
 
-// NewSender returns a sender, which is to be closed.
+// NewSender returns a sender. The caller must close it.
 func NewSender(o Options) *Sender {
 	s := &Sender{Options: o}
-	t := http.DefaultTransport.(*http.Transport).Clone() // its connections end with it
+	t := http.DefaultTransport.(*http.Transport).Clone() // a transport of its own, whose connections Close can end
 	t.MaxResponseHeaderBytes = 1 << 16
-	if !o.AllowPrivate { // what a name leads to is looked at when it is dialled: it may change
+	if !o.AllowPrivate { // checked when a connection is dialled, since the address of a name may change
 		t.Proxy, t.DialContext = nil, (&net.Dialer{Timeout: o.Timeout, Control: public.Safe}).DialContext
 	}
 	s.client.Transport = t
@@ -53,10 +53,10 @@ func NewSender(o Options) *Sender {
 	return s
 }
 
-// Close ends the sender's connections.
+// Close ends the sender's idle connections.
 func (s *Sender) Close() { s.client.CloseIdleConnections() }
 
-// CheckURL refuses an address to which nothing would be sent, by [reverie.ErrInvalid].
+// CheckURL returns [reverie.ErrInvalid] for an address to which the sender would send nothing.
 func (s *Sender) CheckURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" || len(address) > 2000 {
@@ -79,14 +79,14 @@ var errPrivate = errors.New("the webhook's address is not public: [webhooks] all
 
 const prefix = "whsec_"
 
-// NewSecret makes a secret to sign with.
+// NewSecret makes a secret for signatures.
 func NewSecret() string {
 	key := make([]byte, 32)
-	_, _ = rand.Read(key) // it ends the process where it cannot
+	_, _ = rand.Read(key) // rand.Read never returns an error: it ends the process
 	return prefix + base64.StdEncoding.EncodeToString(key)
 }
 
-// Key is what a secret signs with: base64 behind whsec_, else the text itself.
+// Key returns the signing key of a secret: base64 after whsec_, else the text itself.
 func Key(secret string) ([]byte, error) {
 	encoded, ok := strings.CutPrefix(secret, prefix)
 	if !ok {
@@ -99,14 +99,14 @@ func Key(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// Answer is what a webhook answered.
+// Answer is the answer of a webhook.
 type Answer struct {
-	Status int           // 0: nothing
-	After  time.Duration // it asks not to be sent anything for as long
+	Status int           // 0: no answer
+	After  time.Duration // how long the webhook asks to wait
 }
 
-// Send posts a body once, signed unless the key is empty. An answer other than 2xx is an error. Errors do not
-// repeat the address, which may be a secret.
+// Send posts a body once, signed unless the key is empty. An answer other than 2xx is an error. Errors do not repeat
+// the address, which may contain a secret.
 func (s *Sender) Send(ctx context.Context, address string, key []byte, id string, body []byte) (a Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
@@ -120,7 +120,7 @@ func (s *Sender) Send(ctx context.Context, address string, key []byte, id string
 	req.Header.Set(standardwebhooks.HeaderWebhookID, id)
 	req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
 	if len(key) > 0 {
-		signer, _ := standardwebhooks.NewWebhookRaw(key) // neither fails
+		signer, _ := standardwebhooks.NewWebhookRaw(key) // neither call can fail
 		signature, _ := signer.Sign(id, at, body)
 		req.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
 	}
@@ -131,7 +131,7 @@ func (s *Sender) Send(ctx context.Context, address string, key []byte, id string
 	case err != nil:
 		return a, fmt.Errorf("the webhook could not be reached: %w", cause(err))
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, 4096) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, resp.Body, 4096) // so that the connection can be reused
 	_ = resp.Body.Close()
 	switch a = (Answer{resp.StatusCode, s.retryAfter(resp.Header)}); {
 	case a.Status < 300:
@@ -143,7 +143,7 @@ func (s *Sender) Send(ctx context.Context, address string, key []byte, id string
 	return a, fmt.Errorf("the webhook answered HTTP %d", a.Status)
 }
 
-// retryAfter reads Retry-After, seconds or a date; 0 where there is none.
+// retryAfter parses Retry-After, in seconds or as a date; 0 if there is none.
 func (s *Sender) retryAfter(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil {
@@ -156,8 +156,8 @@ func (s *Sender) retryAfter(h http.Header) time.Duration {
 	return max(at.Sub(s.Now()), 0)
 }
 
-// cause says why there is no answer. It repeats nothing that was received: whoever added a webhook must
-// not read by it what a server says.
+// cause says why there is no answer. It repeats nothing that was received, because the owner of a webhook must not read
+// internal servers through it.
 func cause(err error) error {
 	late, network, certificate := net.Error(nil), (*net.OpError)(nil), (*tls.CertificateVerificationError)(nil)
 	switch {

@@ -1,4 +1,4 @@
-// Package archive exports groups as records, and takes them back in.
+// Package archive exports groups as records, and imports such records.
 package archive
 
 import (
@@ -23,15 +23,14 @@ type Archive struct{ db *pg.DB }
 // New returns the archive of a database.
 func New(db *pg.DB) *Archive { return &Archive{db} }
 
-// RecordWriter takes an export as it comes: first of how many groups, then their
-// records, group by group.
+// RecordWriter receives an export in order: first the number of groups, then their records, group by group.
 type RecordWriter interface {
 	Begin(groups int) error
 	Write(reverie.Record) error
 }
 
 const (
-	// exportPage is how many rows are read at once. Of the groups the ids are kept.
+	// exportPage is how many rows are read at once. The ids of all groups are in memory.
 	exportPage = 200
 
 	exportGroupsQuery = `select group_id from groups where $1 = '' or group_id = $1 order by group_id`
@@ -44,10 +43,9 @@ const (
 		from groups where group_id = $1) g`
 )
 
-// Export hands over all that is remembered, in one snapshot and in bounded memory:
-// the groups by id, of each the records by type in the order of
-// reverie.RecordTypes. Two exports of one state are the same. A group that does not
-// exist is reverie.ErrNotFound. Errors of the writer are returned as they are.
+// Export writes all that is remembered, in one snapshot and in bounded memory. The groups come by id, and the records
+// of each by type, in the order of reverie.RecordTypes. Two exports of the same state are equal. An unknown group is
+// reverie.ErrNotFound. Errors of the writer are returned unchanged.
 func (s *Archive) Export(ctx context.Context, q reverie.ExportQuery, to RecordWriter) error {
 	what := "export all groups"
 	if q.GroupID != "" {
@@ -67,12 +65,12 @@ func (s *Archive) Export(ctx context.Context, q reverie.ExportQuery, to RecordWr
 	return pg.Translate(ctx, err, what)
 }
 
-// exporter is one export under way.
+// exporter is one export in progress.
 type exporter struct {
 	t       *pg.Tx
 	query   reverie.ExportQuery
 	to      RecordWriter
-	refused error // by the writer
+	refused error // the writer's error
 }
 
 func (e *exporter) all(ctx context.Context) error {
@@ -110,13 +108,13 @@ func (e *exporter) group(ctx context.Context, id string) error {
 	return nil
 }
 
-// exportedRow is a row as a record, and the vector beside it.
+// exportedRow is a row as a record, with its vector.
 type exportedRow struct {
 	Record string
 	Vector pg.Vector
 }
 
-// table hands over a group's rows of a table.
+// table exports a group's rows of a table.
 func (e *exporter) table(ctx context.Context, id string, table recordTable) error {
 	return pg.Pages(ctx, e.t, exportPage, func(page []exportedRow) error {
 		for _, r := range page {
@@ -137,7 +135,7 @@ func (e *exporter) write(r reverie.Record) error {
 //go:embed tables.toml
 var tablesFile []byte
 
-// recordTable is one of tables.toml, which says how its rows become records, and records rows.
+// recordTable is a table of tables.toml, which says how its rows become records, and records become rows.
 type recordTable struct {
 	Kind                      reverie.RecordType
 	Name, From, Before, Order string
@@ -148,13 +146,13 @@ type recordTable struct {
 	Rules                     []recordRule
 }
 
-// recordRule is an expression over the columns that is true of every record.
+// recordRule is an expression over the columns that must be true of every record.
 type recordRule struct {
-	Name string `db:"name"` // of what it is about
+	Name string `db:"name"` // names the subject of the rule
 	Expr string `db:"expr"`
 }
 
-// nameList is names, in a text with white space between them.
+// nameList is a list of names, separated by white space.
 type nameList []string
 
 func (l *nameList) UnmarshalText(text []byte) error {
@@ -162,7 +160,7 @@ func (l *nameList) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// recordTables are those of all types but the group itself.
+// recordTables are the tables of all record types except the group itself.
 var recordTables, queries = func() ([]recordTable, map[string]string) {
 	var file struct {
 		Table   []recordTable
@@ -174,10 +172,10 @@ var recordTables, queries = func() ([]recordTable, map[string]string) {
 	return file.Table, file.Queries
 }()
 
-// key is the primary key after group_id.
+// key returns the primary key without group_id.
 func (r recordTable) key() []string { return store.ExportedKeys[r.Name] }
 
-// recordTableOf is the table of a type.
+// recordTableOf returns the table of a record type.
 func recordTableOf(kind reverie.RecordType) (recordTable, error) {
 	i := slices.IndexFunc(recordTables, func(r recordTable) bool { return r.Kind == kind })
 	if i < 0 {
@@ -186,15 +184,15 @@ func recordTableOf(kind reverie.RecordType) (recordTable, error) {
 	return recordTables[i], nil
 }
 
-// columnNames are the columns of q, each with its prefix.
+// columnNames lists columns in SQL, each with a prefix.
 func columnNames(prefix string, columns []string) string {
 	return prefix + strings.Join(columns, ", "+prefix)
 }
 
-// source is what is exported.
+// source is the SQL source of the exported rows.
 func (r recordTable) source() string { return cmp.Or(r.From, r.beside()) }
 
-// beside is what a record is compared with.
+// beside is the SQL source of the rows that a record is compared with.
 func (r recordTable) beside() string {
 	if r.Counted {
 		return r.From
@@ -202,7 +200,7 @@ func (r recordTable) beside() string {
 	return "(select * from " + r.Name + " where group_id = $1)"
 }
 
-// exportQuery reads all records of group $1, with vectors where $2 is true.
+// exportQuery reads all records of group $1, with vectors if $2 is true.
 func (r recordTable) exportQuery() string {
 	columns := make([]string, len(r.Columns))
 	for i, c := range r.Columns {
@@ -219,8 +217,7 @@ func (r recordTable) exportQuery() string {
 		case when $2::bool then ` + vector + ` end as vector from ` + r.source() + ` t order by ` + r.Order
 }
 
-// rows are the records of parameter $2, a JSON array, as r, completed where they
-// are of an earlier version of the form.
+// rows is the SQL source r of the records in parameter $2, a JSON array. Records of an earlier format are completed.
 func (r recordTable) rows() string {
 	otherwise := `null::` + r.Name
 	if r.Before != "" {
@@ -229,7 +226,7 @@ func (r recordTable) rows() string {
 	return `json_populate_recordset(` + otherwise + `, $2::json) r`
 }
 
-// same joins a row that is there, t, with its record, r.
+// same is the SQL condition that a row t is that of record r.
 func (r recordTable) same() string {
 	var on []string
 	for _, k := range r.key() {
@@ -238,8 +235,7 @@ func (r recordTable) same() string {
 	return strings.Join(on, " and ")
 }
 
-// compareQuery finds the records of $2 that group $1 has, and says in which columns
-// those differ.
+// compareQuery finds the records of $2 that group $1 has, and the columns that differ.
 func (r recordTable) compareQuery() string {
 	var key, differs []string
 	for _, c := range r.Columns {
@@ -255,8 +251,7 @@ func (r recordTable) compareQuery() string {
 		from ` + r.rows() + ` join ` + r.beside() + ` t on ` + r.same() + ` order by 1`
 }
 
-// insertQuery writes the records of $2 that group $1 does not have, those of
-// versions with the vectors of $3 and $4.
+// insertQuery writes the records of $2 that group $1 does not have. Versions get the vectors of $3 and $4.
 func (r recordTable) insertQuery() string {
 	columns, values, from := "group_id, "+columnNames("", r.Columns), "$1, "+columnNames("r.", r.Columns), r.rows()
 	if r.Kind == reverie.RecordMemory {
@@ -268,8 +263,7 @@ func (r recordTable) insertQuery() string {
 		on conflict (group_id, ` + columnNames("", r.key()) + `) do nothing`
 }
 
-// brokenQuery names the first of the records of $2 that does not hold to the rules,
-// and which ones.
+// brokenQuery returns the first record of $2 that breaks rules, with those rules.
 func (r recordTable) brokenQuery(rules []recordRule) string {
 	breaks := make([]string, len(rules))
 	for i, rule := range rules {

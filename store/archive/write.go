@@ -21,18 +21,17 @@ import (
 	"reverie/store/pg"
 )
 
-// CompareRecords says which records of one group are new to it. One that is there
-// with other content, or whose place another memory has, is reverie.ErrConflict;
-// one that the tables cannot keep is reverie.ErrInvalid, and named. A group that is there may have
-// other settings: it keeps them, and the result says so. Nothing is written.
+// CompareRecords reports which records of one group are new to it. It writes nothing. A record that exists with other
+// content, or whose place another memory has, is reverie.ErrConflict. A record that the tables cannot hold is
+// reverie.ErrInvalid; the error names it. An existing group may have other settings: it keeps its own, and the result
+// lists the differences.
 func (s *Archive) CompareRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult,
 	error) {
 	return s.takeRecords(ctx, fmt.Sprintf("compare records of group %q", groupID), groupID, records, true)
 }
 
-// WriteRecords writes in one transaction those records of one group that it does
-// not have, in their order: a group comes before what it holds. See
-// [Store.CompareRecords] for what is refused; nothing is written then.
+// WriteRecords writes the records of one group that it does not have, in order and in one transaction. The record of a
+// group comes before its content. See [Archive.CompareRecords] for the errors; after an error nothing is written.
 func (s *Archive) WriteRecords(ctx context.Context, groupID string, records []reverie.Record) (reverie.RecordResult,
 	error) {
 	return s.takeRecords(ctx, fmt.Sprintf("write records of group %q", groupID), groupID, records, false)
@@ -60,7 +59,7 @@ func (s *Archive) takeRecords(ctx context.Context, what, groupID string, records
 	return res, err
 }
 
-// takeAlike takes records of one type.
+// takeAlike compares or writes records of one type.
 func (s *Archive) takeAlike(ctx context.Context, t *pg.Tx, groupID string, records []reverie.Record,
 	compare bool) (reverie.RecordResult, error) {
 	var res reverie.RecordResult
@@ -92,9 +91,9 @@ func (s *Archive) takeAlike(ctx context.Context, t *pg.Tx, groupID string, recor
 	return res, err
 }
 
-// takeBatch returns how many of the records were there.
+// takeBatch compares or writes a batch. It returns how many of the records exist already.
 func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compare bool) (known int, err error) {
-	b.records = slices.Clone(b.records) // the transaction may be done once more
+	b.records = slices.Clone(b.records) // a retry of the transaction needs the original records
 	old, err := b.fill()
 	if err != nil {
 		return 0, err
@@ -141,7 +140,7 @@ func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compar
 	return len(b.records) - n, err
 }
 
-// recordBatch is records of one type and group.
+// recordBatch is a batch of records of one type and one group.
 type recordBatch struct {
 	table   recordTable
 	groupID string
@@ -156,8 +155,8 @@ const (
 			and c.memory_id in (select memory_id from json_populate_recordset(null::memories, $2::json))`
 )
 
-// replaced gives versions that are there, and that another has taken the place of, their status:
-// an earlier form called them deprecated, as it did what was deleted.
+// replaced marks versions as superseded that a later version has replaced. An earlier format gave them the same status
+// as deleted ones.
 func (b recordBatch) replaced(ctx context.Context, t *pg.Tx) error {
 	var ids []string
 	if err := t.Select(ctx, &ids, replacedQuery, b.groupID, b.json()); err != nil {
@@ -178,13 +177,12 @@ func (b recordBatch) replaced(ctx context.Context, t *pg.Tx) error {
 	return nil
 }
 
-// fill gives records of an earlier version of the form the columns that those did not have, and
-// tells whether there were such.
+// fill adds missing columns to records of an earlier format, and reports whether there were any.
 func (b recordBatch) fill() (filled bool, err error) {
 	for i, r := range b.records {
 		var row map[string]json.RawMessage
 		if len(b.table.Fills) == 0 || json.Unmarshal(r.Row, &row) != nil {
-			continue // whoever checks the rows will say so
+			continue // the check of the rows reports it
 		}
 		lacks := false
 		for column, from := range b.table.Fills {
@@ -203,8 +201,8 @@ func (b recordBatch) fill() (filled bool, err error) {
 	return filled, nil
 }
 
-// check refuses rows that are not of the columns we know, but for those that an
-// earlier version of the form lacks, and vectors without a direction or a model.
+// check refuses rows with unknown or missing columns, except those that an earlier format lacks. It also refuses
+// vectors of length zero or without a model.
 func (b recordBatch) check() error {
 	want := slices.Sorted(slices.Values(b.table.Columns))
 	for _, r := range b.records {
@@ -235,7 +233,7 @@ func (b recordBatch) check() error {
 	return nil
 }
 
-// keepable refuses rows that the table would refuse, or should.
+// keepable refuses rows that break a rule of the table.
 func (b recordBatch) keepable(ctx context.Context, t *pg.Tx) error {
 	var rules []recordRule
 	if err := t.Select(ctx, &rules, queries["rules"], b.table.Name, pq.StringArray(b.table.Columns)); err != nil {
@@ -253,7 +251,7 @@ func (b recordBatch) keepable(ctx context.Context, t *pg.Tx) error {
 	return err
 }
 
-// json is the rows as one array.
+// json returns the rows as one JSON array.
 func (b recordBatch) json() string {
 	var text strings.Builder
 	for i, r := range b.records {
@@ -264,7 +262,7 @@ func (b recordBatch) json() string {
 	return text.String()
 }
 
-// vectors are those of the versions that have one, by id.
+// vectors returns the vectors of versions that have one, with their ids.
 func (b recordBatch) vectors() (ids pq.StringArray, vectors [][]float32) {
 	ids = pq.StringArray{}
 	for _, r := range b.records {
@@ -278,7 +276,7 @@ func (b recordBatch) vectors() (ids pq.StringArray, vectors [][]float32) {
 	return ids, vectors
 }
 
-// compare returns how many of the records are there, each the same.
+// compare returns how many of the records exist already. Any that differs is an error.
 func (b recordBatch) compare(ctx context.Context, t *pg.Tx) (int, error) {
 	var rows []struct{ Key, Differs string }
 	if err := t.Select(ctx, &rows, b.table.compareQuery(), b.groupID, b.json()); err != nil {
@@ -318,7 +316,7 @@ type groupRecord struct {
 	Past      []reverie.PastCalendar `json:"past"`
 }
 
-// takeGroup makes a group that is not there, with the calendars it had before.
+// takeGroup creates a group that does not exist, with its past calendars.
 func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, compare bool) (reverie.RecordResult,
 	error) {
 	count := func(c reverie.RecordCount) reverie.RecordResult {
@@ -363,7 +361,7 @@ func takeGroup(ctx context.Context, t *pg.Tx, groupID string, r reverie.Record, 
 	return count(reverie.RecordCount{New: 1}), nil
 }
 
-// differences names the settings of a group that are not those of another.
+// differences names the settings that differ between two groups.
 func differences(has, other reverie.Group) string {
 	var names []string
 	a, b := reflect.ValueOf(has), reflect.ValueOf(other)
@@ -376,8 +374,8 @@ func differences(has, other reverie.Group) string {
 	return strings.Join(names, ", ")
 }
 
-// withoutErased drops the records of one type that are of a memory that was erased, or of
-// a row that an erasure has changed, and takes the evidence of messages that were erased out of the others.
+// withoutErased removes the records of erased memories, and of rows that an erasure has changed. It removes the
+// evidence of erased messages from the others.
 func withoutErased(ctx context.Context, t *pg.Tx, table recordTable, groupID string,
 	records []reverie.Record) ([]reverie.Record, error) {
 	var some bool
@@ -391,7 +389,7 @@ func withoutErased(ctx context.Context, t *pg.Tx, table recordTable, groupID str
 		dec := json.NewDecoder(bytes.NewReader(r.Row))
 		dec.UseNumber()
 		if err := dec.Decode(&docs[i]); err != nil {
-			return records, nil // whoever checks the rows will say so
+			return records, nil // the check of the rows reports it
 		}
 		for _, name := range erasedKeys {
 			if id, ok := docs[i][name].(string); ok {
@@ -426,7 +424,7 @@ func withoutErased(ctx context.Context, t *pg.Tx, table recordTable, groupID str
 	return kept, nil
 }
 
-// erasedKeys name the memories that a record is of.
+// erasedKeys are the keys that may name an erased memory.
 var erasedKeys = []string{"memory_id", "lineage_id", "old_id", "source_id", "source_lineage_id", "target_id"}
 
 func dropped(row map[string]any, erased map[string]bool) bool {
@@ -438,7 +436,7 @@ func dropped(row map[string]any, erased map[string]bool) bool {
 	return false
 }
 
-// citedIn collects the messages that are named anywhere in a document.
+// citedIn collects the ids of all messages in a document.
 func citedIn(doc any, to *pq.StringArray) {
 	switch v := doc.(type) {
 	case []any:
@@ -458,7 +456,7 @@ func citedIn(doc any, to *pq.StringArray) {
 	}
 }
 
-// strip takes out of a document's lists what is erased.
+// strip removes erased items from the lists of a document.
 func strip(doc any, erased map[string]bool, changed *bool) any {
 	switch v := doc.(type) {
 	case []any:
@@ -481,7 +479,7 @@ func strip(doc any, erased map[string]bool, changed *bool) any {
 	return doc
 }
 
-// recordMark is the mark of the row that a record would be.
+// recordMark returns the mark of the row that a record would become.
 func recordMark(table recordTable, row map[string]any) string {
 	key := make([]string, len(table.key()))
 	for i, name := range table.key() {

@@ -1,4 +1,4 @@
-// Package audit holds the database to its invariants.
+// Package audit checks the invariants of the database.
 package audit
 
 import (
@@ -21,16 +21,16 @@ import (
 //go:embed invariants.toml
 var invariantsFile string
 
-// invariant is one of invariants.toml, which says what its fields are.
+// invariant is an entry of invariants.toml, which explains its fields.
 type invariant struct{ Name, Says, Checked, Broken, Sound string }
 
-// invariants are all of them, in the order in which they are told of.
+// invariants returns all of them, in the order of the report.
 var invariants = sync.OnceValue(func() []invariant {
 	return text.ReadTOML[struct{ Invariant []invariant }](invariantsFile).Invariant
 })
 
-// sounds are the functions that clear rows which SQL cannot judge, by the name that
-// invariants.toml calls them: is a row that broken has found as it should be all the same?
+// sounds are functions that check what SQL cannot, by their name in invariants.toml. They report whether a row that the
+// query broken has found is correct after all.
 var sounds = map[string]func(said, text string) bool{
 	"quote": stands,
 	"content hash": func(of, statement string) bool {
@@ -40,8 +40,8 @@ var sounds = map[string]func(said, text string) bool{
 	},
 }
 
-// stands tells whether a quote stands in a message, as that is stored or as a model was shown it: masked, by
-// whichever policy of [privacy] pii there was.
+// stands reports whether a message contains a quote, as stored or as a model was shown it. It may have been masked by
+// any policy of [privacy] pii.
 func stands(quote, message string) bool {
 	if text.VerifyQuote(quote, message) {
 		return true
@@ -54,22 +54,21 @@ func stands(quote, message string) bool {
 	return false
 }
 
-// groupsAtOnce is how many groups one statement is about: enough to be worth a round
-// trip, and few enough to stay far from the time that a statement may take.
+// groupsAtOnce is how many groups one statement checks: enough to be worth a round trip, and few enough to stay far
+// from the statement timeout.
 const groupsAtOnce = 100
 
 const groupsQuery = `select group_id from groups where case when $1 <> '' then group_id = $1 and $2 = ''
 	else group_id > $2 end
 	order by group_id limit $3::int`
 
-// Run holds a group, or all groups where none is named, to what must hold at every
-// instant, whatever was killed, cut or restarted before, and while others work: in one
-// snapshot, and without writing. It goes through the groups by hundreds, so that it takes
-// time in proportion to what is stored and memory for what it finds. An unknown group is
-// reverie.ErrNotFound, a table that may not be read reverie.ErrConfiguration.
+// Run checks the invariants of one group, or of all groups if none is named. They hold at every instant, also after
+// kills and restarts, and while other processes write. It reads in one snapshot and writes nothing. It checks the
+// groups in pages. So its time grows with the stored rows, and its memory only with the violations. An unknown group is
+// reverie.ErrNotFound; a table that it may not read is reverie.ErrConfiguration.
 func Run(ctx context.Context, db *pg.DB, groupID string) ([]reverie.Invariant, error) {
 	var list []reverie.Invariant
-	var name string // of the invariant that is looked at
+	var name string // the invariant that is checked
 	err := db.Run(ctx, pg.Work{What: "audit the database", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list, name = nil, ""
 		if err := mayRead(ctx, t); err != nil {
@@ -103,23 +102,23 @@ func Run(ctx context.Context, db *pg.DB, groupID string) ([]reverie.Invariant, e
 	return list, err
 }
 
-// tableNames finds the tables that a query reads, and names of what it calls its own.
+// tableNames matches the tables that a query reads, and the names of its common table expressions.
 var tableNames = text.NewPattern(`(?:from|join) ([a-z_]+)`)
 
-// mayReadQuery names the role of a transaction, and those of the tables $1 that it may not read.
+// mayReadQuery returns the role of a transaction, and those of the tables $1 that it may not read.
 const mayReadQuery = `select quote_ident(current_user) as login, coalesce(string_agg(c.oid::regclass::text, ', '
 	order by c.relname), '') as hidden
 	from pg_class c where c.oid in (select to_regclass(name) from unnest($1::text[]) as name)
 		and not has_table_privilege(c.oid, 'select')`
 
-// mayRead tells of all tables at once that an audit cannot read, for a person who can grant it.
+// mayRead returns an error with all tables that the audit cannot read, so that an administrator can grant access.
 func mayRead(ctx context.Context, t *pg.Tx) error {
 	if err := store.MaySee(ctx, t); err != nil {
 		return err
 	}
 	var names pq.StringArray
 	if !store.IsConfined(ctx) {
-		names = append(names, "goose_db_version") // by which a binary tells whether it knows the schema
+		names = append(names, "goose_db_version") // its rows tell a binary whether it knows the schema
 	}
 	text := groupsQuery
 	for _, a := range invariants() {
@@ -139,7 +138,7 @@ func mayRead(ctx context.Context, t *pg.Tx) error {
 		may.Login, may.Hidden, reverie.ErrConfiguration)
 }
 
-// check adds what is found of an invariant in some groups.
+// check adds the violations of an invariant in some groups.
 func (a invariant) check(ctx context.Context, t *pg.Tx, first, last string, to *reverie.Invariant) error {
 	var checked int
 	if err := t.Get(ctx, &checked, a.Checked, first, last); err != nil {
@@ -151,7 +150,7 @@ func (a invariant) check(ctx context.Context, t *pg.Tx, first, last string, to *
 		return err
 	}
 	defer func() { _ = rows.Close() }()
-	group, told := "", 0 // of it
+	group, told := "", 0 // the last group, and its violations so far
 	for rows.Next() {
 		var v reverie.Violation
 		var said, quoted string

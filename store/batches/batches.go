@@ -1,4 +1,4 @@
-// Package batches keeps the questions of runs that providers answer in batches.
+// Package batches stores the questions of runs that providers answer in batches.
 package batches
 
 import (
@@ -14,7 +14,7 @@ import (
 	"reverie/store/pg"
 )
 
-// Batches are those of one database.
+// Batches are the batches of one database.
 type Batches struct{ db *pg.DB }
 
 // New returns the batches of a database.
@@ -26,8 +26,7 @@ const (
 	questionColumns = `group_id, question_id, run_id, input_sha256, nth, model, purpose, batch_id, status, tries, nonce,
 		tokens, max_tokens, system_text, user_text, answer, finish, fault, created_at`
 
-	// One that has come to nothing is asked once more, unless that was often enough, or it
-	// has waited for too long.
+	// A failed question waits again, unless it was tried too often or has waited too long.
 	putQuery = `insert into batch_questions as q (` + questionColumns + `)
 		values ($1, $2, $3, $4, $5, $6, $7, null, 'waiting', 0, $8, $9, $10, $11, $12, '', '', '', $13)
 		on conflict (group_id, run_id, input_sha256, nth) do update set status = 'waiting', batch_id = null,
@@ -36,7 +35,7 @@ const (
 	questionQuery = `select ` + questionColumns + ` from batch_questions
 		where group_id = $1 and run_id = $2 and input_sha256 = $3 and nth = $4`
 
-	// One that is in no batch is kept out of them while it is asked directly.
+	// A question without a batch gets none while it is asked directly.
 	withholdQuery = `update batch_questions set status = 'again'
 		where group_id = $1 and run_id = $2 and input_sha256 = $3 and nth = $4 and status = 'waiting' and batch_id is null`
 
@@ -49,7 +48,7 @@ const (
 		where (group_id, question_id) in (select * from unnest($2::text[], $3::uuid[])) and batch_id is null and status = 'waiting'
 			and ` + wanted + `
 		returning ` + questionColumns
-	// A run that has ended, since a person has cancelled it or taken it back, waits for nothing.
+	// A run that has ended, because a person cancelled or undid it, waits for no answer.
 	wanted      = `exists (select 1 from runs r where r.group_id = q.group_id and r.run_id = q.run_id and r.status = 'running')`
 	wantedQuery = `select distinct batch_id::text from batch_questions q where batch_id = any ($1::uuid[]) and status = 'waiting'
 		and ` + wanted
@@ -61,7 +60,7 @@ const (
 	submittedQuery = `update batches set provider_id = $2,
 			status = case status when 'submitting' then 'running' else status end
 		where group_id = '' and batch_id = $1 and provider_id = '' and ended_at is null`
-	// What was handed in is with the provider.
+	// The provider has the texts of submitted questions.
 	blankQuery = `update batch_questions set system_text = '', user_text = ''
 		where batch_id = $1 and group_id is not null`
 	withdrawQuery = `update batch_questions set batch_id = null where batch_id = $1 and group_id is not null
@@ -70,8 +69,7 @@ const (
 	ofBatchQuery = `select ` + questionColumns + ` from batch_questions where batch_id = $1
 		and status in ('waiting', 'erased') order by group_id, question_id`
 
-	// A try has a call of its own, whose id is made of the question's: it is never written
-	// twice.
+	// The id of a call is made of the question's id and the number of the attempt, so that it is never written twice.
 	takeQuery = `update batch_questions q set status = $4, answer = $5, finish = $6, fault = $7,
 			tries = o.tries + case when $4 = 'again' then 1 else 0 end
 		from batch_questions o
@@ -88,16 +86,15 @@ const (
 	unansweredQuery = `update batches set failed = failed + $2 where group_id = '' and batch_id = $1`
 	forgetQuery     = `delete from batch_questions where batch_id = $1 and group_id is not null and status = 'erased'`
 
-	// Answers are kept until their run has ended, and questions that nobody goes on with
-	// until their batch has.
+	// Answers are deleted when their run has ended. Questions without a run are deleted when their batch has ended.
 	sweepQuery = `delete from batch_questions q using runs r
 		where r.group_id = q.group_id and r.run_id = q.run_id and r.job = $1 and r.status <> 'running'
 			and (q.batch_id is null or q.status not in ('waiting', 'erased'))`
 	sweepBatchesQuery = `delete from batches where group_id = '' and ended_at < $1`
 )
 
-// PutQuestion keeps a question, the first time, and returns it as it stands. One that has come to
-// nothing waits again, unless it has been tried so often, or was asked first before since.
+// PutQuestion stores a question if it is new, and returns its present state. A failed question waits again, unless it
+// was tried that often, or was first asked before since.
 func (s *Batches) PutQuestion(ctx context.Context, q reverie.BatchQuestion, tries int, since time.Time) (kept reverie.BatchQuestion,
 	err error) {
 	what := fmt.Sprintf("keep a question of run %s", q.RunID)
@@ -110,8 +107,8 @@ func (s *Batches) PutQuestion(ctx context.Context, q reverie.BatchQuestion, trie
 	})
 }
 
-// WithholdQuestion returns a question as it stands, the zero one where it was not put, and keeps
-// one that is in no batch out of them.
+// WithholdQuestion returns the present state of a question, the zero value if it was never put. A question without a
+// batch gets none from now on.
 func (s *Batches) WithholdQuestion(ctx context.Context, q reverie.BatchQuestion) (kept reverie.BatchQuestion, err error) {
 	return pg.Run(ctx, s.db, pg.Work{What: fmt.Sprintf("look for a question of run %s", q.RunID), ByKey: true},
 		func(ctx context.Context, t *pg.Tx) (kept reverie.BatchQuestion, err error) {
@@ -127,13 +124,13 @@ func (s *Batches) WithholdQuestion(ctx context.Context, q reverie.BatchQuestion)
 		})
 }
 
-// KeepAnswer stores the answer to a question that was asked directly in the end.
+// KeepAnswer stores the answer to a question that was asked directly.
 func (s *Batches) KeepAnswer(ctx context.Context, groupID, id, answer, finish string) error {
 	return s.db.Exec(ctx, "keep an answer", keepQuery, groupID, id, pg.ValidText(answer), finish)
 }
 
-// AssignBatch makes a batch of those of the questions that are in none, before it is handed in,
-// and returns them. Where none is left there is no batch. Its holder has it for ttl.
+// AssignBatch creates a batch of those questions that are in none, and returns them. If none is left, it creates no
+// batch. The holder has the batch for ttl.
 func (s *Batches) AssignBatch(ctx context.Context, b reverie.Batch, questions []reverie.BatchQuestion, holder string,
 	ttl time.Duration) (list []reverie.BatchQuestion, err error) {
 	var groups, ids pq.StringArray
@@ -157,7 +154,8 @@ func (s *Batches) AssignBatch(ctx context.Context, b reverie.Batch, questions []
 	})
 }
 
-// ClaimBatch lets a holder look for a batch for ttl, where no other does, or send it.
+// ClaimBatch gives a batch to a holder for ttl, to look for it or to send it. It returns false if another process has
+// it.
 func (s *Batches) ClaimBatch(ctx context.Context, id, holder string, ttl time.Duration, send bool) (is bool, err error) {
 	var sent *time.Time
 	if send {
@@ -173,12 +171,12 @@ func (s *Batches) changes(ctx context.Context, what, query string, args ...any) 
 	})
 }
 
-// BatchSubmitted notes the provider's id of a batch. What its questions say is kept no longer.
+// BatchSubmitted stores the provider's id of a batch, and deletes the texts of its questions.
 func (s *Batches) BatchSubmitted(ctx context.Context, id, providerID string) error {
 	return s.all(ctx, "note that a batch was handed in", id, submittedQuery, []any{id, providerID}, blankQuery)
 }
 
-// WithdrawBatch takes back a batch that was not accepted: its questions are in none again.
+// WithdrawBatch ends a batch that was not accepted. Its questions are in no batch again.
 func (s *Batches) WithdrawBatch(ctx context.Context, id string) error {
 	return s.all(ctx, "take a batch back", id, `delete from batches where group_id = '' and batch_id = $1`, []any{id},
 		forgetQuery, withdrawQuery)
@@ -199,13 +197,13 @@ func (s *Batches) all(ctx context.Context, what, id, query string, args []any, t
 	}})
 }
 
-// BatchQuestions are those of a batch that have no answer yet.
+// BatchQuestions returns the questions of a batch that have no answer yet.
 func (s *Batches) BatchQuestions(ctx context.Context, id string) (list []reverie.BatchQuestion, err error) {
 	return pg.QueryAll[reverie.BatchQuestion](ctx, s.db, "read the questions of a batch", ofBatchQuery, id)
 }
 
-// TakeAnswer stores what has become of a question of a batch, with the row of the call, all in
-// one. A question that waits no longer is left as it is: false.
+// TakeAnswer stores the outcome of a question of a batch with the row of the call, in one transaction. taken is false
+// if the question no longer waits; then nothing changes.
 func (s *Batches) TakeAnswer(ctx context.Context, id string, a reverie.BatchAnswer) (taken bool, err error) {
 	q := a.Question
 	var row struct {
@@ -244,8 +242,8 @@ func (s *Batches) TakeAnswer(ctx context.Context, id string, a reverie.BatchAnsw
 	})
 }
 
-// CloseBatch ends a batch. What it has not answered has been tried so many times more, and
-// counts as failed; it returns how many that are.
+// CloseBatch ends a batch. Its unanswered questions have failed, and tries is added to their attempts. It returns their
+// number.
 func (s *Batches) CloseBatch(ctx context.Context, id string, status reverie.BatchStatus, why string, tries int) (n int,
 	err error) {
 	return pg.Run(ctx, s.db, pg.Work{What: "end a batch"}, func(ctx context.Context, t *pg.Tx) (int, error) {
@@ -264,24 +262,24 @@ func (s *Batches) CloseBatch(ctx context.Context, id string, status reverie.Batc
 	})
 }
 
-// CancellingBatch notes that a batch is to be cancelled. One that has ended is left as it is.
+// CancellingBatch notes that a batch must be cancelled. It returns false for a batch that has ended.
 func (s *Batches) CancellingBatch(ctx context.Context, id string) (is bool, err error) {
 	return s.changes(ctx, "note that a batch is cancelled", `update batches set status = 'cancelling'
 		where group_id = '' and batch_id = $1 and ended_at is null`, id)
 }
 
-// BatchesOut are the batches of a job that have not ended, "" for all jobs, the oldest first.
+// BatchesOut returns the unfinished batches of a job, or of all jobs if job is "", oldest first.
 func (s *Batches) BatchesOut(ctx context.Context, job reverie.Job) ([]reverie.Batch, error) {
 	return pg.QueryAll[reverie.Batch](ctx, s.db, "list the batches that are out", `select `+batchColumns+` from batches
 		where group_id = '' and ($1 = '' or job = $1) and ended_at is null order by created_at, batch_id`, string(job))
 }
 
-// WantedBatches are those of the batches that have a question for which a run still waits.
+// WantedBatches returns those of the batches that have a question for which a run still waits.
 func (s *Batches) WantedBatches(ctx context.Context, ids []string) ([]string, error) {
 	return pg.QueryAll[string](ctx, s.db, "look who waits for batches", wantedQuery, pq.StringArray(ids))
 }
 
-// Out are the questions to one model for one purpose that batches have out.
+// Out counts the submitted questions to one model for one purpose.
 type Out struct {
 	Model     string // provider/model
 	Purpose   string
@@ -289,19 +287,19 @@ type Out struct {
 	Tokens    int // estimated
 }
 
-// QuestionsOut are those of all batches.
+// QuestionsOut counts the submitted questions of all batches.
 func (s *Batches) QuestionsOut(ctx context.Context) ([]Out, error) {
 	return pg.QueryAll[Out](ctx, s.db, "sum up what is out in batches", `select model, purpose, count(*) as questions, sum(tokens) as tokens
 		from batch_questions where batch_id is not null and status in ('waiting', 'erased') group by model, purpose`)
 }
 
-// ListBatches are the newest batches.
+// ListBatches returns the newest batches.
 func (s *Batches) ListBatches(ctx context.Context, limit int) ([]reverie.Batch, error) {
 	return pg.QueryAll[reverie.Batch](ctx, s.db, "list batches", `select `+batchColumns+` from batches
 		where group_id = '' order by created_at desc, batch_id desc limit $1`, limit)
 }
 
-// GetBatch is one batch; reverie.ErrNotFound where there is none of that id.
+// GetBatch returns one batch, or reverie.ErrNotFound.
 func (s *Batches) GetBatch(ctx context.Context, id string) (b reverie.Batch, err error) {
 	if !reverie.IsID(id) {
 		return b, fmt.Errorf("batch %q: %w", id, reverie.ErrNotFound)
@@ -312,13 +310,13 @@ func (s *Batches) GetBatch(ctx context.Context, id string) (b reverie.Batch, err
 	})
 }
 
-// KnownBatches are the providers' ids of all batches.
+// KnownBatches returns the providers' ids of all batches.
 func (s *Batches) KnownBatches(ctx context.Context) ([]string, error) {
 	return pg.QueryAll[string](ctx, s.db, "list the ids of batches", `select provider_id from batches
 		where group_id = '' and provider_id <> ''`)
 }
 
-// SweepBatches deletes what no run of a job goes on with, and batches that ended before an instant.
+// SweepBatches deletes questions that no run of a job waits for, and batches that ended before a time.
 func (s *Batches) SweepBatches(ctx context.Context, job reverie.Job, before time.Time) error {
 	return s.db.Run(ctx, pg.Work{What: "forget the questions of batches", Do: func(ctx context.Context, t *pg.Tx) error {
 		if err := t.Exec(ctx, sweepQuery, string(job)); err != nil {

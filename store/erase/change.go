@@ -16,12 +16,12 @@ import (
 	"reverie/store/pg"
 )
 
-// noted is a message as it is, and what waits to be done to it.
+// noted is a message as it is stored, with its pending change.
 type noted struct {
 	ID           string
 	Stored       bool
-	Pruned       bool // its text is kept no longer
-	Erased       bool // it may not come in
+	Pruned       bool // its text was pruned
+	Erased       bool // it was erased and may not be stored again
 	Waits        bool
 	Was          string
 	Author       string
@@ -38,7 +38,7 @@ type noted struct {
 	Reactions pg.JSON[[]reverie.Reaction]
 }
 
-// change is what waits.
+// change returns the pending change.
 func (n noted) change() reverie.MessageChange {
 	c := reverie.MessageChange{ID: n.ID, Text: n.Text, Filter: n.Filter, Deleted: n.Deleted, Reactions: n.Reactions.V}
 	if n.EditedAt != nil {
@@ -47,7 +47,7 @@ func (n noted) change() reverie.MessageChange {
 	return c
 }
 
-// news is what of a change is not known yet, of a message and of what waits.
+// news returns the part of a change that is new: neither in the message nor in its pending change.
 func (n noted) news(c reverie.MessageChange) reverie.MessageChange {
 	before := n.change()
 	if n.Pruned || !newer(c.EditedAt, n.WasEditedAt) || !newer(c.EditedAt, n.EditedAt) {
@@ -68,10 +68,10 @@ func (n noted) news(c reverie.MessageChange) reverie.MessageChange {
 	return c
 }
 
-// NoteChanges takes down what has become of messages of a group, whether they are there or not, and
-// counts it. It is done by [Eraser.ApplyChanges]. What is known already, and what comes to a
-// message that was erased, changes nothing. An unknown group is reverie.ErrNotFound; a change
-// that cannot be stored is reverie.ErrInvalid, and then none is.
+// NoteChanges stores changes of a group's messages and counts them. The messages need not be stored yet.
+// [Eraser.ApplyChanges] applies the changes later. A change that is known already, or that is of an erased message, has
+// no effect. An unknown group is reverie.ErrNotFound. If a change is invalid, the error is reverie.ErrInvalid, and none
+// is stored.
 func (s *Eraser) NoteChanges(ctx context.Context, groupID string, changes []reverie.MessageChange) (res reverie.ChangeResult,
 	err error) {
 	var ids pq.StringArray
@@ -86,7 +86,7 @@ func (s *Eraser) NoteChanges(ctx context.Context, groupID string, changes []reve
 		What:  fmt.Sprintf("note %d changes of messages of group %q", len(changes), groupID),
 		ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			if _, err := store.LockGroup(ctx, t, groupID); err != nil { // no message comes in meanwhile
+			if _, err := store.LockGroup(ctx, t, groupID); err != nil { // no message can be added meanwhile
 				return err
 			}
 			rows, err := ask[noted](ctx, t, "changes_of", values{"group": groupID, "messages": distinct(ids)})
@@ -150,7 +150,7 @@ func (s *Eraser) note(ctx context.Context, t *pg.Tx, groupID string, rows []note
 
 func orNone(list []reverie.Reaction) []reverie.Reaction { return append([]reverie.Reaction{}, list...) }
 
-// keepChanges is how long it is waited for a message that changes have come for.
+// keepChanges is how long a change is stored for a message that has not arrived.
 const keepChanges = 30 * 24 * time.Hour
 
 const (
@@ -162,8 +162,8 @@ const (
 		and not exists (select 1 from messages m where m.group_id = $1 and m.message_id = c.message_id)`
 )
 
-// WaitingChanges counts the changes of a group's messages that can be done, because the
-// messages are there or are to be deleted: of all, or of some by their ids.
+// WaitingChanges counts the pending changes of a group that can be applied, because the message is stored or must be
+// deleted. It counts all of them, or those of the given messages.
 func (s *Eraser) WaitingChanges(ctx context.Context, groupID string, of ...string) (n int, err error) {
 	what := fmt.Sprintf("count what waits of the messages of group %q", groupID)
 	if len(of) > 0 {
@@ -174,17 +174,15 @@ func (s *Eraser) WaitingChanges(ctx context.Context, groupID string, of ...strin
 	return n, err
 }
 
-// ApplyChanges does what waits to be done to a group's messages, as far as they are there, under
-// the group's lease: no run has read what it replaces. Once another holder has taken the
-// lease the error is reverie.ErrLeaseLost.
+// ApplyChanges applies the pending changes to a group's stored messages. It holds the group's lease, so that no run
+// reads a message while it changes. A lost lease is reverie.ErrLeaseLost.
 //
-// A newer text replaces the older one, and is read again. What was quoted of the message and
-// does not stand in it any more is withdrawn. A memory that rests on nothing else is held
-// until it has been judged again; others are judged again as well.
+// A newer text replaces the older one, and the message is pending again. Quotes that are not in the new text are
+// withdrawn as evidence. A memory without other evidence is held until it is judged again. Other memories that cited a
+// withdrawn quote are judged again, too.
 //
-// A deleted message goes as its author's would in an erasure (see [Eraser.Erase]): with its
-// text, wherever that stands in what was made of it, and with what rests on it alone. In the
-// messages of others its words stay.
+// A deleted message is erased like the messages of an erased author (see [Eraser.Erase]): with copies of its text in
+// everything derived from it, and with everything that depends on it alone. The same words in messages of others stay.
 func (s *Eraser) ApplyChanges(ctx context.Context, lease reverie.Lease) error {
 	for more := true; more; {
 		if err := s.db.Run(ctx, pg.Work{
@@ -206,7 +204,7 @@ func (s *Eraser) ApplyChanges(ctx context.Context, lease reverie.Lease) error {
 	return nil
 }
 
-// settle does some of what waits, and tells whether there may be more.
+// settle applies some of the pending changes, and reports whether there may be more.
 func (s *Eraser) settle(ctx context.Context, t *pg.Tx, groupID string) (more bool, err error) {
 	if err := t.Exec(ctx, expiredChange, groupID, s.db.Now().Add(-keepChanges)); err != nil {
 		return false, err
@@ -243,8 +241,7 @@ func (s *Eraser) settle(ctx context.Context, t *pg.Tx, groupID string) (more boo
 	return true, nil
 }
 
-// forgetMessages is erase for messages that go by themselves. Where no run has read any of
-// them there is nothing else to look for.
+// forgetMessages erases single messages. If no run has read any of them, nothing can have been derived from them.
 func (e *eraser) forgetMessages(ctx context.Context, gone []string) (err error) {
 	e.values["messages"] = pq.StringArray(gone)
 	if e.only, err = ask[onlyMessage](ctx, e.t, "only_messages", e.values); err != nil {
@@ -283,8 +280,8 @@ type onlyMessage struct {
 	Read              bool
 }
 
-// knowMessages finds out what there is to look for of messages that go by themselves: their
-// texts, but for what stands in other messages, too.
+// knowMessages collects what to search for when single messages are erased: their texts, except those that other
+// messages have, too.
 func (e *eraser) knowMessages(ctx context.Context) error {
 	var texts []string
 	var read pq.StringArray
@@ -300,17 +297,17 @@ func (e *eraser) knowMessages(ctx context.Context) error {
 	return e.hear(ctx)
 }
 
-// newer tells whether a text waits that is newer than the one that is there.
+// newer reports whether the pending text is newer than the stored one.
 func (n noted) newer() bool {
 	return n.Text != nil && !n.Pruned && newer(*n.EditedAt, n.WasEditedAt)
 }
 
-// newer tells whether a text of an instant replaces one of another; nil: none, or one as it was sent.
+// newer reports whether a text of time at replaces one of time than; nil means no text, or the original one.
 func newer(at time.Time, than *time.Time) bool {
 	return than == nil || at.After(*than) || fault.Off(fault.Newer)
 }
 
-// next is what an edited message becomes.
+// next returns the text and the filter of an edited message, and whether they change.
 func (n noted) next() (text string, filter reverie.Filter, edited bool) {
 	if !n.newer() {
 		return n.Was, n.WasFilter, false
@@ -335,7 +332,7 @@ const editQuery = `update messages m set text = u.text, edited_at = u.edited_at,
 		as u (id, text, edited_at, filter, reactions, tokens, again)
 	where m.group_id = $1 and m.message_id = u.id`
 
-// edit gives messages their newer texts and reactions.
+// edit applies newer texts and reactions to messages.
 func (e *eraser) edit(ctx context.Context, rows []noted) error {
 	var ids, messages, mute, sessions pq.StringArray
 	var changed pg.Columns
@@ -385,7 +382,7 @@ func (e *eraser) edit(ctx context.Context, rows []noted) error {
 	return err
 }
 
-// withdraw takes back what edited messages no longer say: as evidence, and in plans that wait.
+// withdraw removes what edited messages no longer say from the evidence and from held plans.
 func (e *eraser) withdraw(ctx context.Context) error {
 	e.values["messages"] = keysOfTexts(e.edited)
 	rows, err := ask[struct {
@@ -406,7 +403,7 @@ func (e *eraser) withdraw(ctx context.Context) error {
 		}
 	}
 	e.values["quotes"], e.values["claim_quotes"] = quotes, claims
-	e.values["messages"] = pq.StringArray{} // a decision on another line of the same plan stays
+	e.values["messages"] = pq.StringArray{} // keep decisions on other lines of the plan
 	e.traces = text.NewTraces("", nil, nil, nil, func(string) bool { return false })
 	steps := append(e.phases("quotes"), e.weaken, e.shake, e.forgetPlans)
 	for _, step := range append(append(steps, e.phases("plans")...), e.forgetObservations) {
@@ -417,7 +414,7 @@ func (e *eraser) withdraw(ctx context.Context) error {
 	return nil
 }
 
-// shake has memories judged again that have lost a quote. Those that rest on nothing else are held.
+// shake queues the memories that have lost a quote for judging. Memories without other evidence are held.
 func (e *eraser) shake(ctx context.Context) error {
 	rows, err := ask[struct {
 		ID    string
@@ -438,7 +435,7 @@ func (e *eraser) shake(ctx context.Context) error {
 		if err := e.weigh(ctx, alone, reverie.MessageEdited); err != nil {
 			return err
 		}
-		if alone { // webhooks hear that it is held
+		if alone { // webhooks are told that it is held
 			if err := e.do(ctx, "told"); err != nil {
 				return err
 			}

@@ -14,17 +14,17 @@ import (
 	"reverie/store/pg"
 )
 
-// treatment is one of the kinds of columns that erase.toml has, and explains.
+// treatment is how a kind of column is erased: see erase.toml.
 type treatment string
 
 const (
-	words    treatment = "words" // which those are that are not known
+	words    treatment = "words" // also of unknown columns
 	names    treatment = "names"
 	authors  treatment = "authors"
 	messages treatment = "messages"
 )
 
-// Columns are all columns that can hold text. A test compares them with the schema.
+// Columns are all columns that can hold text, with their treatment. A test compares them with the schema.
 var Columns = func() map[string]treatment {
 	all := map[string]treatment{}
 	for way, list := range script.Columns {
@@ -35,7 +35,7 @@ var Columns = func() map[string]treatment {
 	return all
 }()
 
-// textColumn is a column that can hold text, or one of its table's key.
+// textColumn is a column that can hold text, or a column of its table's primary key.
 type textColumn struct {
 	Table, Column, Type string
 	Key, Text, List     bool
@@ -52,12 +52,11 @@ func (c textColumn) treatment() treatment {
 
 func (c textColumn) isJSON() bool { return c.List || strings.HasPrefix(c.Type, "json") }
 
-// authorNames are the names that messages were written under: of another account one is
-// its own, and stays.
+// authorNames are the columns with the names of authors. The name in a row of another account is its own, and stays.
 var authorNames = map[string]bool{"messages.author": true, "memory_evidence.author": true,
 	"entity_evidence.author": true}
 
-// read is an expression that reads the column as text: a list or a document as JSON.
+// read is an SQL expression for the column as text: a list or a document as JSON.
 func (c textColumn) read() string {
 	if authorNames[c.name()] {
 		return "case when t.author_id = '' then t." + c.Column + " end"
@@ -68,7 +67,7 @@ func (c textColumn) read() string {
 	return "t." + c.Column + "::text"
 }
 
-// write is an expression that makes the column's value of such text.
+// write is an SQL expression that converts such text back to the column's type.
 func (c textColumn) write(from string) string {
 	switch {
 	case c.List:
@@ -84,12 +83,11 @@ func (c textColumn) write(from string) string {
 // textTable is a table with its columns that can hold text.
 type textTable struct {
 	name string
-	key  []textColumn // of the primary key, group_id left out
+	key  []textColumn // columns of the primary key, without group_id
 	text []textColumn
 }
 
-// textTables reads them from the catalogue, so that a column that is added later is
-// searched, too.
+// textTables reads the tables from the catalogue, so that columns added later are searched, too.
 func textTables(ctx context.Context, t *pg.Tx) ([]textTable, error) {
 	rows, err := ask[textColumn](ctx, t, "text_columns", nil)
 	if err != nil {
@@ -111,7 +109,7 @@ func textTables(ctx context.Context, t *pg.Tx) ([]textTable, error) {
 	return list, nil
 }
 
-// of are the columns that are treated in one of these ways.
+// of returns the table with only the columns of these treatments.
 func (t textTable) of(ways ...treatment) textTable {
 	t.text = slices.DeleteFunc(slices.Clone(t.text), func(c textColumn) bool { return !slices.Contains(ways, c.treatment()) })
 	return t
@@ -120,7 +118,7 @@ func (t textTable) of(ways ...treatment) textTable {
 // pageRows is how many rows are read at once.
 const pageRows = 500
 
-// read hands over the rows of a table, page by page: their keys, then their texts. A null is "".
+// read calls take with the rows of a table, page by page. A row has its key first, then its texts; null is "".
 func (t textTable) read(ctx context.Context, tx *pg.Tx, take func(page []pq.StringArray) error, where string,
 	args ...any) error {
 	if len(t.text) == 0 {
@@ -137,7 +135,7 @@ func (t textTable) read(ctx context.Context, tx *pg.Tx, take func(page []pq.Stri
 		args...)
 }
 
-// set follows the update of a table x: it writes the texts of rows that are found by their keys.
+// set is the end of an update of table x. It writes the texts of rows, which it finds by their keys.
 func (t textTable) set() string {
 	var from, as, set []string
 	where := []string{"x.group_id = $1"}
@@ -154,11 +152,10 @@ func (t textTable) set() string {
 		where ` + strings.Join(where, " and ")
 }
 
-// Texts hands over all words that the database has of a group, in one snapshot and page by
-// page: of messages, memories in all versions, quotes, logs, answers, summaries, claims and
-// whatever a column that is added later holds. Of a list or a JSON document it hands over
-// each string by itself. Ids, and words of Reverie's own, are left out. A group that does
-// not exist is reverie.ErrNotFound; an error of take ends it, and is returned as it is.
+// Texts calls take with all texts of a group in the database, page by page in one snapshot. It reads every column that
+// can hold text, including those added later. For a list or a JSON document, take gets each string by itself. Ids and
+// words of Reverie's own are left out. An unknown group is reverie.ErrNotFound. An error of take ends the reading and
+// is returned unchanged.
 func (s *Eraser) Texts(ctx context.Context, groupID string, take func(reverie.StoredText) error) error {
 	var refused error
 	err := s.db.Stream(ctx, nil, func(ctx context.Context, t *pg.Tx) error {
@@ -197,7 +194,7 @@ func (s *Eraser) Texts(ctx context.Context, groupID string, take func(reverie.St
 	return pg.Translate(ctx, err, fmt.Sprintf("read the texts of group %q", groupID))
 }
 
-// texts are the texts of one row.
+// texts returns the texts of one row.
 func (t textTable) texts(row []string) (list []reverie.StoredText) {
 	key := strings.Join(row[:len(t.key)], " ")
 	for i, c := range t.text {
@@ -215,7 +212,7 @@ func (t textTable) texts(row []string) (list []reverie.StoredText) {
 	return list
 }
 
-// stringsOf appends the strings that stand in a document, the keys of objects left out.
+// stringsOf appends the strings of a document, without the keys of objects.
 func stringsOf(list []string, doc any) []string {
 	switch v := doc.(type) {
 	case string:
@@ -232,20 +229,18 @@ func stringsOf(list []string, doc any) []string {
 	return list
 }
 
-// notOurs are those of the tables $1 that belong to somebody else: the server passes over
-// them, and says so in a notice alone.
+// notOurs returns those of the tables $1 that belong to another role. The server would only skip them with a notice.
 const notOurs = `select coalesce(string_agg(relname, ', ' order by relname), '') from pg_class
 	where relnamespace = current_schema()::regnamespace and relname = any ($1) and not pg_has_role(relowner, 'usage')`
 
-// sweepTimeout is how long the server may say nothing while it goes through one table.
+// sweepTimeout is the longest time that the server may work on one table.
 const sweepTimeout = 24 * time.Hour
 
-// Sweep has the server drop, from all tables with groups in them, the rows that were
-// deleted or replaced, and learn anew what is in the columns: what it had learnt, values
-// that occur often among it, it keeps in its catalogue. What is left of such a row in the
-// files is written over as they are used. Whole also writes each table and its indexes
-// into new files, under a lock that keeps everybody else from the table for that time.
-// It needs the tables' owner: else the error is reverie.ErrConfiguration.
+// Sweep makes the server vacuum and analyze all tables of groups. Vacuum drops rows that were deleted or replaced.
+// Analyze renews the statistics, which contain frequent values of columns. The remains of dropped rows in the files are
+// overwritten as the space is reused. With whole, each table and its indexes are rewritten into new files, under a lock
+// that blocks all other access to the table. Sweep must run as the owner of the tables, or it returns
+// reverie.ErrConfiguration.
 func (s *Eraser) Sweep(ctx context.Context, whole bool) error {
 	const what = "drop from the files what was erased"
 	tables, err := pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (names pq.StringArray, err error) {
@@ -276,7 +271,7 @@ func (s *Eraser) Sweep(ctx context.Context, whole bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = db.Close() }() // nothing is open in it
+	defer func() { _ = db.Close() }() // no statement is running in it
 	for _, table := range tables {
 		if _, err := db.ExecContext(ctx, `vacuum (`+how+`) `+table); err != nil {
 			return pg.Translate(ctx, err, fmt.Sprintf("vacuum %s", table))

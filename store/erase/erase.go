@@ -1,5 +1,6 @@
-// Package erase forgets a person in a group, messages that were deleted, and what edited ones no longer say: it deletes or rewrites every row that holds something of them,
-// and of a person it reads all columns again to prove it. What is SQL of that, and which columns there are, is in erase.toml.
+// Package erase erases a person from a group. It also erases deleted messages, and what edited messages no longer say.
+// It deletes or rewrites every row that contains something of them. For a person, it then reads all columns again to
+// prove it. The SQL and the list of columns are in erase.toml.
 package erase
 
 import (
@@ -26,9 +27,9 @@ type Eraser struct{ db *pg.DB }
 // New returns the eraser of a database.
 func New(db *pg.DB) *Eraser { return &Eraser{db} }
 
-// Accounts lists who has written in a group, or in any if groupID is "", under that id
-// or, exactly, under that name. Where somebody has that id, who only goes by it as a name
-// is not among them. Nobody is no error; an unknown group is reverie.ErrNotFound.
+// Accounts lists the authors in a group, or in all groups if groupID is "", with that id or exactly that name. If the
+// id of an account matches, accounts that only match by name are left out. No match is no error. An unknown group is
+// reverie.ErrNotFound.
 func (s *Eraser) Accounts(ctx context.Context, groupID, author string) ([]reverie.Account, error) {
 	return pg.Read(ctx, s.db, "look for an author", func(ctx context.Context, t *pg.Tx) ([]reverie.Account, error) {
 		if groupID != "" {
@@ -44,8 +45,8 @@ func (s *Eraser) Accounts(ctx context.Context, groupID, author string) ([]reveri
 	})
 }
 
-// Remembered returns what a group remembers now of an author, and which entity they are, ""
-// for none: the memories that rest on their words, or name them. An unknown group is
+// Remembered returns what a group remembers now about an author, and the author's entity, "" for none. These are the
+// memories with the author's words as evidence, and those that name the author. An unknown group is
 // reverie.ErrNotFound.
 func (s *Eraser) Remembered(ctx context.Context, groupID, authorID string) (reply reverie.AuthorMemoriesReply,
 	entityID string, err error) {
@@ -80,26 +81,24 @@ func (s *Eraser) Remembered(ctx context.Context, groupID, authorID string) (repl
 	return reply, entityID, err
 }
 
-// Erase forgets an author in one group, in one transaction:
+// Erase erases an author from one group, in one transaction:
 //
-//   - Their messages are deleted, with the answers of assistants to them, or that name them, and
-//     with all that is made of their messages alone: memories in all
-//     versions, claims and entities, and what was kept of questions to a model that showed
-//     them. That goes on into the team's memories that were made of such memories, which
-//     end and say nothing any more.
-//   - Memories that rest on others' messages as well lose their evidence, are held, and
-//     wait to be judged again; what they rest on else is pending once more.
-//   - In the words of others, text.Erased takes the place of the author's id and names
-//     and of what they wrote.
-//   - The ids of their messages, as hashes, and those of the memories that went keep them
-//     from coming back. So do marks of the rows that were changed.
+//   - The author's messages are deleted. So are the answers of assistants to them, and
+//     messages of assistants that name the author.
+//   - Everything derived from these messages alone is deleted: memories in all versions,
+//     claims and entities, and stored questions to a model that showed them. Team memories
+//     made of such memories end, and their texts are removed.
+//   - Memories that also have other evidence lose the author's, are held, and must be
+//     judged again. The messages of the other evidence are pending once more.
+//   - In the words of others, text.Erased replaces the author's id, names and words.
+//   - Hashes of the ids of the messages, the ids of the erased memories, and marks of the
+//     changed rows are stored. They prevent a later import from restoring them.
 //
-// At the end every text, array and JSON document that belongs to the group is read again.
-// If anything of the author is left, the error is reverie.ErrConflict and says in which
-// table and column, and nothing is changed. A dry run does all this and takes it back.
-// Once another holder has taken the lease the error is reverie.ErrLeaseLost.
+// At the end, every text, array and JSON document of the group is read again. If anything of the author is left,
+// nothing is changed, and the error is reverie.ErrConflict with the table and the column. A dry run does all this and
+// rolls it back. A lost lease is reverie.ErrLeaseLost.
 func (s *Eraser) Erase(ctx context.Context, lease reverie.Lease, q reverie.EraseQuery) (reverie.Erasure, error) {
-	what := fmt.Sprintf("erase an author of group %q", q.GroupID) // whose name goes into no log
+	what := fmt.Sprintf("erase an author of group %q", q.GroupID) // the author's id must not be logged
 	if q.GroupID != lease.GroupID || q.AuthorID == "" {
 		return reverie.Erasure{}, fmt.Errorf("%s: it needs the group's lease and an author's id: %w", what,
 			reverie.ErrInvalid)
@@ -112,7 +111,7 @@ func (s *Eraser) Erase(ctx context.Context, lease reverie.Lease, q reverie.Erase
 			if err := store.Fence(ctx, t, lease); err != nil {
 				return err
 			}
-			if _, err := store.LockGroup(ctx, t, q.GroupID); err != nil { // nothing is imported meanwhile
+			if _, err := store.LockGroup(ctx, t, q.GroupID); err != nil { // no message can be imported meanwhile
 				return err
 			}
 			at, err := store.NextTimestamp(ctx, s.db, t, q.GroupID)
@@ -142,23 +141,23 @@ func (s *Eraser) Erase(ctx context.Context, lease reverie.Lease, q reverie.Erase
 	return receipt, nil
 }
 
-// eraser is one erasure under way.
+// eraser is one erasure in progress.
 type eraser struct {
 	db     *pg.DB
 	t      *pg.Tx
 	query  reverie.EraseQuery
-	only   []onlyMessage     // that are to go, and nothing else of their authors; nil: all of one author
-	edited map[string]string // the newer texts of messages that stay; nil where something goes
+	only   []onlyMessage     // erase only these messages; nil: erase an author
+	edited map[string]string // newer texts of edited messages; nil for an erasure
 	at     time.Time
-	values values // of the script
+	values values // for the script
 
-	theirs map[string]bool // ids of the author's messages
+	theirs map[string]bool // ids of the erased messages
 	names  []string
 	traces *text.Traces
-	gone   map[string]bool // memories: lineages and versions
-	marks  pq.StringArray  // of rows that were changed: see store.RowMark
-	shared pq.StringArray  // the group's lineages among a team's, while those are worked on
-	left   map[string]int  // what the final check has found, by where
+	gone   map[string]bool // ids of erased memories: lineages and versions
+	marks  pq.StringArray  // marks of changed rows: see store.RowMark
+	shared pq.StringArray  // the group's lineages in the team that is worked on
+	left   map[string]int  // what the final check has found, by place
 	counts reverie.ErasureCounts
 }
 
@@ -170,13 +169,13 @@ func newEraser(db *pg.DB, t *pg.Tx, q reverie.EraseQuery, id string, at time.Tim
 			"erased_hash": text.ContentHash(text.Erased), "erased_key": text.NameKey(text.Erased)}}
 }
 
-// group is the tenant that is worked on: the group, or a team of its memories.
+// group returns the tenant that is worked on: the group, or a team with its memories.
 func (e *eraser) group() string { return e.values["group"].(string) }
 
-// ids is a list among the values.
+// ids returns the list with a name among the values.
 func (e *eraser) ids(name string) pq.StringArray { return e.values[name].(pq.StringArray) }
 
-// recount has sessions counted anew at the end.
+// recount marks sessions whose counts are renewed at the end.
 func (e *eraser) recount(sessions []string) {
 	e.values["sessions"] = distinct(append(e.ids("sessions"), sessions...))
 }
@@ -192,7 +191,7 @@ func (e *eraser) erase(ctx context.Context) error {
 	return nil
 }
 
-// phases are phases of the script.
+// phases returns functions that run phases of the script.
 func (e *eraser) phases(names ...string) (list []func(context.Context) error) {
 	for _, name := range names {
 		list = append(list, func(ctx context.Context) error { return e.do(ctx, name) })
@@ -200,7 +199,7 @@ func (e *eraser) phases(names ...string) (list []func(context.Context) error) {
 	return list
 }
 
-// steps find out what there is, and delete it.
+// steps returns the steps that find and delete the rows.
 func (e *eraser) steps() []func(context.Context) error {
 	return slices.Concat([]func(context.Context) error{e.know, e.divide}, e.phases("answers", "told", "memories"),
 		[]func(context.Context) error{e.blank}, e.phases("evidence"), []func(context.Context) error{e.hold, e.forgetPlans},
@@ -208,7 +207,7 @@ func (e *eraser) steps() []func(context.Context) error {
 		[]func(context.Context) error{e.weaken, e.forgetTraffic}, e.phases("messages"))
 }
 
-// forgetTraffic deletes what was kept of questions to models, if anything was of the author.
+// forgetTraffic deletes the stored questions to models, if anything of the author was erased.
 func (e *eraser) forgetTraffic(ctx context.Context) error {
 	if len(e.theirs) == 0 && len(e.counts.Deleted) == 0 {
 		return nil
@@ -216,7 +215,7 @@ func (e *eraser) forgetTraffic(ctx context.Context) error {
 	return e.do(ctx, "traffic")
 }
 
-// again has what mixed memories rest on else read once more, and sessions counted anew that wait for that.
+// again makes the other messages of mixed memories pending, and renews the counts of their sessions.
 func (e *eraser) again(ctx context.Context) error {
 	if err := e.do(ctx, "again"); err != nil {
 		return err
@@ -225,7 +224,7 @@ func (e *eraser) again(ctx context.Context) error {
 	return nil
 }
 
-// receipt writes what was done, and what may not come back.
+// receipt writes the receipt of the erasure, and what may not be restored.
 func (e *eraser) receipt(ctx context.Context) error {
 	e.counts.Messages = e.counts.Deleted["messages"]
 	e.values["stay_away"] = append(keysOf(e.gone), e.marks...)
@@ -244,13 +243,13 @@ func (e *eraser) search(ctx context.Context) error {
 	})
 }
 
-// What else than a trace a value may be.
+// What a value may contain besides a trace of the author's words.
 const (
 	ofMessage  = "an id"
 	ofAuthorID = "the author's id"
 )
 
-// check counts by column the values of a row that hold something of the author.
+// check counts, by column, the values of a row that contain something of the author.
 func (e *eraser) check(table textTable, row []string) {
 	for i, c := range table.text {
 		value := row[len(table.key)+i]
@@ -268,7 +267,7 @@ func (e *eraser) check(table textTable, row []string) {
 	}
 }
 
-// holds says what of the author a value holds, "" for nothing.
+// holds returns what a value contains of the author, "" for nothing.
 func (e *eraser) holds(c textColumn, value string) string {
 	way := c.treatment()
 	switch {
@@ -284,8 +283,8 @@ func (e *eraser) holds(c textColumn, value string) string {
 	return e.traces.FindName(value)
 }
 
-// verdict is an error that says where something is left of the author, and never what.
-// What may stay is told in the receipt, which it completes.
+// verdict returns an error with the places where something of the author is left, and never its text. It completes the
+// receipt with what may stay.
 func (e *eraser) verdict(ctx context.Context) error {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(e.left)) {
@@ -310,7 +309,7 @@ func (e *eraser) verdict(ctx context.Context) error {
 	return e.countReceipt(ctx)
 }
 
-// countReceipt writes into the receipt what was done.
+// countReceipt writes the counts to the receipt.
 func (e *eraser) countReceipt(ctx context.Context) error {
 	return e.t.Exec(ctx, `update erasures set counts = $3 where group_id = $1
 		and erasure_id = $2`, e.group(), e.values["erasure"], pg.JSON[reverie.ErasureCounts]{V: e.counts})
@@ -322,11 +321,11 @@ func (e *eraser) leave(what string, rows int, why string) {
 	}
 }
 
-// distinct sorts a list and drops what is in it twice.
+// distinct sorts a list and removes duplicates.
 func distinct[S ~[]string](list S) S {
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// keysOf are the keys of a set, in order.
+// keysOf returns the keys of a set, sorted.
 func keysOf(set map[string]bool) pq.StringArray { return slices.Sorted(maps.Keys(set)) }

@@ -15,9 +15,9 @@ import (
 	"reverie/store/teams"
 )
 
-// divide divides the memories that rest on the author: what rests on nobody else is gone, and
-// with it what was made of that alone, and so on; the rest is mixed. Summaries and the
-// narratives of dreams are made anew from what stays, instead of being mended.
+// divide divides the memories that depend on the author. A memory is gone if it has no other evidence and no source
+// that stays. That goes on through all memories made of it. The other memories are mixed. Summaries and the narratives
+// of dreams are always gone: they are written anew from what stays.
 func (e *eraser) divide(ctx context.Context) error {
 	support, err := ask[struct {
 		ID     string
@@ -78,8 +78,8 @@ func (e *eraser) divide(ctx context.Context) error {
 	return err
 }
 
-// blank empties the older versions of mixed memories that said what the author alone had
-// said, and those of mixed memories that have ended, wherever they stand.
+// blank removes the texts of older versions that said only what the author had said, and of mixed memories that have
+// ended.
 func (e *eraser) blank(ctx context.Context) error {
 	for _, id := range e.ids("versions") {
 		e.gone[id] = true
@@ -96,13 +96,13 @@ func (e *eraser) blank(ctx context.Context) error {
 	return err
 }
 
-// hold keeps mixed memories from being told until they are judged again.
+// hold holds mixed memories until they are judged again.
 func (e *eraser) hold(ctx context.Context) error {
 	return e.weigh(ctx, true, store.EvidenceErased)
 }
 
-// weigh makes mixed memories as strong as the evidence that is left, and has them judged
-// again. Until then they may be held.
+// weigh sets the strength of mixed memories by their remaining evidence, and queues them for judging. With held, they
+// are held until then.
 func (e *eraser) weigh(ctx context.Context, held bool, reason string) error {
 	rows, err := ask[struct {
 		HeadID      string
@@ -136,8 +136,8 @@ func (e *eraser) weigh(ctx context.Context, held bool, reason string) error {
 	return err
 }
 
-// forgetPlans takes those lines out of held plans that rest on the author, in part or
-// whole, or on a memory that is gone. A plan that waited and has none left is rejected.
+// forgetPlans removes lines from held plans that cite the author or depend on an erased memory. A pending plan without
+// remaining lines is rejected.
 func (e *eraser) forgetPlans(ctx context.Context) error {
 	rows, err := ask[struct {
 		Run   string
@@ -176,14 +176,14 @@ func (e *eraser) forgetPlans(ctx context.Context) error {
 	return nil
 }
 
-// restsOnAuthor tells whether a step cites the author, or rests on a memory that is gone.
+// restsOnAuthor reports whether a step cites the author or depends on an erased memory.
 func (e *eraser) restsOnAuthor(st reverie.Step) bool {
 	return e.gone[st.LineageID] || e.gone[st.Head.MemoryID] || e.gone[st.Replaces] ||
 		slices.ContainsFunc(st.Evidence, e.cites) ||
 		slices.ContainsFunc(st.Sources, func(s reverie.Source) bool { return e.gone[s.LineageID] })
 }
 
-// cites tells whether evidence is the author's, or does not stand in its message any more.
+// cites reports whether evidence is the author's, or quotes what an edited message no longer says.
 func (e *eraser) cites(v reverie.Evidence) bool {
 	if now, ok := e.edited[v.MessageID]; ok {
 		return v.Quote != "" && !text.VerifyQuote(v.Quote, now)
@@ -191,11 +191,11 @@ func (e *eraser) cites(v reverie.Evidence) bool {
 	return e.theirs[v.MessageID] || e.isAuthor(v.AuthorID)
 }
 
-// isAuthor tells whether an id is the author's, if all of an author is to go.
+// isAuthor reports whether an id is that of the erased author. If only messages are erased, none is.
 func (e *eraser) isAuthor(id string) bool { return id != "" && id == e.query.AuthorID }
 
-// forgetObservations takes the author out of what waits to be sure whom it is about. What
-// is about them, or says nothing without them, goes.
+// forgetObservations removes the author from postponed observations. It deletes those about the author, and those
+// without remaining claims.
 func (e *eraser) forgetObservations(ctx context.Context) error {
 	rows, err := ask[struct {
 		ID   string
@@ -228,7 +228,7 @@ func (e *eraser) forgetObservations(ctx context.Context) error {
 	return e.deleted(ctx, "entity_observations", "observation_id", gone)
 }
 
-// weaken leaves claims that others make too as strong as those make them.
+// weaken lowers the strength of claims that others have made, too, to that of the remaining evidence.
 func (e *eraser) weaken(ctx context.Context) error {
 	rows, err := ask[struct {
 		ID    string
@@ -247,10 +247,9 @@ func (e *eraser) weaken(ctx context.Context) error {
 	return err
 }
 
-// forgetTeams ends the memories of teams that were made of memories that are gone, or
-// are held: they say nothing any more, in any version. The others that are of this group
-// lose the author's names. Both have a new version then, by which other deployments take
-// it over, and on top of what was there before nobody can write.
+// forgetTeams ends the team memories that were made of erased or held memories, and removes the texts of all their
+// versions. It removes the author's names from the other team memories of this group. Each gets a new version, so that
+// other deployments pull it. Older versions can no longer be pushed over it.
 func (e *eraser) forgetTeams(ctx context.Context) error {
 	rows, err := ask[struct {
 		Team, ID string
@@ -279,10 +278,9 @@ func (e *eraser) forgetTeams(ctx context.Context) error {
 	return nil
 }
 
-// forgetTeam is for one team what forgetTeams is for all: it ends those of its memories
-// that are among end.
+// forgetTeam does the work of forgetTeams in one team. It ends the memories in end.
 func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool) error {
-	if _, err := store.LockGroup(ctx, e.t, e.group()); err != nil { // nobody writes to it meanwhile
+	if _, err := store.LockGroup(ctx, e.t, e.group()); err != nil { // nobody can write to it meanwhile
 		return err
 	}
 	_, before, err := e.teamHeads(ctx)
@@ -291,7 +289,7 @@ func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool) error {
 	}
 	var ids pq.StringArray
 	for _, m := range before {
-		ended := m.Statement == text.Erased && m.Origin.MemoryID == m.VersionID // by an erasure here
+		ended := m.Statement == text.Erased && m.Origin.MemoryID == m.VersionID // by an earlier erasure here
 		if end[m.ID] = end[m.ID] && !ended; end[m.ID] {
 			ids = append(ids, m.ID)
 		}
@@ -324,7 +322,7 @@ func (e *eraser) forgetTeam(ctx context.Context, end map[string]bool) error {
 	return nil
 }
 
-// teamHeads are the newest versions of the memories that are worked on, by lineage id.
+// teamHeads returns the heads of the team memories that are worked on, by lineage id.
 func (e *eraser) teamHeads(ctx context.Context) ([]reverie.Memory, []reverie.TeamMemory, error) {
 	heads, err := ask[reverie.Memory](ctx, e.t, "team_heads", e.values)
 	if err != nil {
@@ -334,8 +332,8 @@ func (e *eraser) teamHeads(ctx context.Context) ([]reverie.Memory, []reverie.Tea
 	return heads, list, err
 }
 
-// appendTeam writes the version that an erasure makes of a head, which was made here. The
-// words that the head rests on go along where the write says so.
+// appendTeam writes the new version of a team memory that an erasure makes. It keeps the head's quotes if the write
+// says so.
 func (e *eraser) appendTeam(ctx context.Context, head reverie.Memory, w reverie.TeamWrite) error {
 	w.Memory.Origin, w.Memory.Versions, w.Memory.UpdatedAt = reverie.Origin{}, nil, head.LastSupportedAt
 	if w.Quotes {

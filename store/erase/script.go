@@ -18,7 +18,7 @@ import (
 //go:embed erase.toml
 var scriptFile string
 
-// script is erase.toml, which says what its parts are.
+// script is erase.toml, which explains its parts.
 var script = func() scriptParts {
 	file := text.ReadTOML[scriptParts](scriptFile)
 	file.Parts["message_hash"] = strings.ReplaceAll(store.ErasedMessageHash, "$1", "{group}")
@@ -39,19 +39,19 @@ type scriptParts struct {
 
 // step is one statement of a phase.
 type step struct {
-	Delete  string // rows of this table where sql is true
-	Change  string // rows of this table; sql is what follows set, and the rows are marked
+	Delete  string // delete the rows of this table for which sql is true
+	Change  string // update rows of this table; sql follows "set", and the rows are marked
 	Deleted string // sql deletes rows of this table
 	Changed string // sql changes rows of this table
-	Find    string // sql returns ids, which are a value of this name from then on
-	Counts  string // those are of rows of this table that sql has changed
+	Find    string // sql returns ids, which become the value of this name
+	Counts  string // the ids of Find are counted as changed rows of this table
 	SQL     string
 }
 
-// values are what is put for the names in a text of the script, by those.
+// values are what replaces the names in a text of the script, by name.
 type values map[string]any
 
-// types are the types of values that are no lists of ids of our own.
+// types are the SQL types of values that are no lists of uuids.
 var types = map[string]string{"group": "text", "home": "text", "author": "text", "scratch": "text", "summary": "text",
 	"erased": "text", "erased_hash": "text", "erased_key": "text", "hash": "text", "words": "text", "kind": "text", "status": "text",
 	"name_key": "text", "messages": "text[]", "texts": "text[]", "mute": "text[]", "folded": "text[]", "quotes": "text[]", "claim_quotes": "text[]", "sessions": "text[]", "again": "text[]", "name_keys": "text[]",
@@ -59,7 +59,7 @@ var types = map[string]string{"group": "text", "home": "text", "author": "text",
 
 var scriptName = text.NewPattern(`\{([a-z_]+)\}`)
 
-// bind makes of a text of the script a statement and its arguments.
+// bind makes a statement and its arguments of a text of the script.
 func (v values) bind(sql string) (query string, args []any) {
 	var places []string
 	fill := func(name string) string {
@@ -85,7 +85,7 @@ func (v values) bind(sql string) (query string, args []any) {
 		}
 		return fmt.Sprintf("$%d::%s", at+1, kind)
 	}
-	for scriptName.MatchString(sql) { // parts may have parts
+	for scriptName.MatchString(sql) { // parts may contain parts
 		sql = scriptName.ReplaceAllStringFunc(sql, fill)
 	}
 	return sql, args
@@ -133,7 +133,7 @@ func (e *eraser) step(ctx context.Context, s step) error {
 	return err
 }
 
-// deleted deletes rows of a table by their ids, and counts them.
+// deleted deletes rows of a table by id, and counts them.
 func (e *eraser) deleted(ctx context.Context, table, key string, ids pq.StringArray) error {
 	n, err := e.t.ExecRows(ctx, `delete from `+table+` where group_id = $1 and `+key+` = any ($2::uuid[])`, e.group(),
 		store.OrEmpty(ids))
@@ -141,7 +141,7 @@ func (e *eraser) deleted(ctx context.Context, table, key string, ids pq.StringAr
 	return err
 }
 
-// changed runs a statement that changes rows of a table, x in it, and counts and marks them.
+// changed runs an update of table x, and counts and marks the changed rows.
 func (e *eraser) changed(ctx context.Context, table, set string, args ...any) error {
 	n, marks, err := store.ChangeMarkedRows(ctx, e.t, table, set, args...)
 	count(e.counts.Changed, table, n)

@@ -19,7 +19,7 @@ import (
 	"reverie/store/pg"
 )
 
-// know finds out what there is to look for.
+// know collects what to search for.
 func (e *eraser) know(ctx context.Context) error {
 	if e.only != nil {
 		return e.knowMessages(ctx)
@@ -67,7 +67,7 @@ func (e *eraser) know(ctx context.Context) error {
 	return nil
 }
 
-// take has a message go, in a session that may tell of it.
+// take adds a message to the erased ones, and its session to those whose summary may tell of it.
 func (e *eraser) take(id, session string) {
 	e.theirs[id] = true
 	if e.values["messages"] = append(e.ids("messages"), id); session != "" {
@@ -75,11 +75,13 @@ func (e *eraser) take(id, session string) {
 	}
 }
 
-// mostLookUps is from how many texts on it is quicker to read all messages than to look up those that have the words of one.
+// mostLookUps is the most texts for which it is quicker to look up messages with the words of one than to read all
+// messages.
 const mostLookUps = 32
 
-// hear goes over what others have said, in their own words: where few messages go by themselves, over what has
-// the words of one. What an assistant or a tool says of the author goes.
+// hear reads what others have said in their own words, which must stay. If few single messages are erased, it only
+// reads messages that have the words of one. It also adds the messages in which an assistant or a tool names the author
+// to the erased ones.
 func (e *eraser) hear(ctx context.Context) error {
 	said := textTable{name: "messages"}
 	for _, column := range []string{"author_id", "role", "text", "message_id", "session_id"} {
@@ -108,12 +110,12 @@ func (e *eraser) hear(ctx context.Context) error {
 
 func alike(s string) string { return text.Simplify(text.Fold(s)) }
 
-// shortColumns are those that hold no more than so many characters.
+// shortColumns are the columns with a limit of characters.
 var shortColumns = map[string]int{"memories.statement": 500, "entities.subject": reverie.MaxNameLength,
 	"entity_names.name":  reverie.MaxNameLength,
 	"entity_claims.name": reverie.MaxNameLength, "entity_claims.value": reverie.MaxValueLength}
 
-// eachTable hands over the tables that can hold text.
+// eachTable calls take with each table that can hold text.
 func (e *eraser) eachTable(ctx context.Context, take func(textTable) error) error {
 	tables, err := textTables(ctx, e.t)
 	if err != nil {
@@ -127,7 +129,7 @@ func (e *eraser) eachTable(ctx context.Context, take func(textTable) error) erro
 	return nil
 }
 
-// rows hands over the group's rows of a table; of a team those of the group's memories there.
+// rows calls take with the group's rows of a table; in a team, with the rows of the group's memories there.
 func (e *eraser) rows(ctx context.Context, table textTable, take func(page []pq.StringArray) error) error {
 	where := "t.group_id = {group}"
 	if e.shared != nil {
@@ -140,8 +142,8 @@ func (e *eraser) rows(ctx context.Context, table textTable, take func(page []pq.
 	return table.read(ctx, e.t, take, where, args...)
 }
 
-// redact takes the author out of the words of others, in all tables. Of messages that go by themselves nothing is in
-// other messages: what stands there, too, is not looked for.
+// redact removes the author from the words of others, in all tables. If only single messages are erased, it does not
+// search other messages: equal words there are their own.
 func (e *eraser) redact(ctx context.Context) error {
 	return e.eachTable(ctx, func(table textTable) error {
 		if e.only != nil && table.name == "messages" {
@@ -155,8 +157,7 @@ func (e *eraser) redact(ctx context.Context) error {
 	})
 }
 
-// redactTable goes over the group's rows of a table, and returns the keys of those that
-// it changed, the first column of each.
+// redactTable redacts the group's rows of a table. It returns the first key column of each changed row.
 func (e *eraser) redactTable(ctx context.Context, table textTable) (pq.StringArray, error) {
 	var keys pq.StringArray
 	return keys, e.rows(ctx, table, func(page []pq.StringArray) error {
@@ -191,7 +192,7 @@ func (e *eraser) redactTable(ctx context.Context, table textTable) (pq.StringArr
 	})
 }
 
-// redactValue takes the author out of a column's text.
+// redactValue removes the author from the text of a column.
 func (e *eraser) redactValue(c textColumn, s string) (string, bool) {
 	if s == "" {
 		return s, false
@@ -216,7 +217,7 @@ func (e *eraser) redactValue(c textColumn, s string) (string, bool) {
 				piece = writeJSON(doc) + piece[len(strings.TrimRight(piece, "\n")):]
 			}
 			w.changed = w.changed || before
-		case c.isJSON(): // PostgreSQL has read it: this cannot be
+		case c.isJSON(): // impossible: PostgreSQL has parsed it
 			return text.Erased, true
 		default:
 			piece = w.word(piece)
@@ -226,7 +227,7 @@ func (e *eraser) redactValue(c textColumn, s string) (string, bool) {
 	return b.String(), w.changed
 }
 
-// holdsJSON goes over documents as the redaction does, and so leaves what that leaves.
+// holdsJSON searches documents in the same way as redactValue redacts them, so that both spare the same values.
 func (e *eraser) holdsJSON(c textColumn, text string) (found string) {
 	note := func(what string) {
 		if found == "" {
@@ -247,22 +248,22 @@ func (e *eraser) holdsJSON(c textColumn, text string) (found string) {
 	return found
 }
 
-// modelAnswers are columns of text in which a model's answer stands: a document, or one a line.
+// modelAnswers are text columns with the answer of a model: one document, or one in each line.
 var modelAnswers = map[string]bool{"answers.answer": true, "run_chunks.answer": true}
 
-// jsonErasure goes over a document. Names of our own stay, whoever is called like them:
-// keys, ids, and values out of a fixed list, such as an action or a tag. In documents that
-// are not ours alone, keys that ours do not look like are words.
+// jsonErasure walks through a document. Keys, ids and values of fixed lists, such as an action or a tag, stay, even if
+// they equal a name of the author. In documents that a model wrote, keys that do not look like ours are treated as
+// words.
 type jsonErasure struct {
 	e       *eraser
 	foreign bool                // keys may be words
-	word    func(string) string // what becomes of words
-	id      func(string) string // of the author's id, and ids of their messages
-	drop    func() bool         // of the author's evidence in a list: true takes it out
+	word    func(string) string // called with words; returns the replacement
+	id      func(string) string // called with the author's id, and ids of erased messages
+	drop    func() bool         // called for the author's evidence in a list: true removes it
 	changed bool
 }
 
-// redactor takes the author out of documents of a column.
+// redactor returns a walk that removes the author from documents of a column.
 func (e *eraser) redactor(c textColumn) *jsonErasure {
 	w := &jsonErasure{e: e, foreign: foreignKeys(c)}
 	w.word = func(s string) string {
@@ -275,8 +276,8 @@ func (e *eraser) redactor(c textColumn) *jsonErasure {
 	return w
 }
 
-// foreignKeys tells whether a column's documents may have keys that are words: the answers
-// of models, and what is not known here.
+// foreignKeys reports whether the keys of a column's documents may be words: in the answers of models, and in unknown
+// columns.
 func foreignKeys(c textColumn) bool {
 	_, known := Columns[c.name()]
 	return !known || modelAnswers[c.name()]
@@ -292,7 +293,7 @@ var (
 		string(reverie.DreamPreference): true, string(reverie.DreamTheme): true, string(reverie.DreamTodo): true}
 )
 
-// of goes over what stands under a key.
+// of walks through the value of a key.
 func (w *jsonErasure) of(key string, doc any) any {
 	switch v := doc.(type) {
 	case string:
@@ -328,7 +329,7 @@ func (w *jsonErasure) object(o map[string]any) any {
 		if w.foreign && !ownKey.MatchString(key) {
 			name = w.word(key)
 		}
-		if key == "author" && account != "" && account != w.e.query.AuthorID { // somebody else goes by it
+		if key == "author" && account != "" && account != w.e.query.AuthorID { // the name of another account
 			clean[name] = item
 			continue
 		}
@@ -343,14 +344,14 @@ func (w *jsonErasure) object(o map[string]any) any {
 	return clean
 }
 
-// ofAuthor tells whether an object is the author's evidence, or about a memory that is gone.
+// ofAuthor reports whether an object is evidence by the author, or is about an erased memory.
 func (e *eraser) ofAuthor(o map[string]any) bool {
 	is := func(key string) string { s, _ := o[key].(string); return s }
 	return e.theirs[is("message_id")] || e.isAuthor(is("author_id")) || e.gone[is("memory_id")] ||
 		e.gone[is("lineage_id")]
 }
 
-// isTheirs tells whether the value of a key is the author's id, or that of a message of theirs.
+// isTheirs reports whether the value of a key is the author's id, or the id of an erased message.
 func (e *eraser) isTheirs(key, value string) bool {
 	switch key {
 	case "message_id", "message_ids":
@@ -361,7 +362,7 @@ func (e *eraser) isTheirs(key, value string) bool {
 	return false
 }
 
-// documents cuts text into documents: one, or one a line among lines that are none.
+// documents cuts a text into documents: one, or one in each line, between other lines.
 func documents(text string) []string {
 	if _, err := readJSON(text); err == nil {
 		return []string{text}
@@ -390,14 +391,14 @@ func writeJSON(doc any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(doc) != nil { // what was read can be written
+	if enc.Encode(doc) != nil { // cannot fail: the document was parsed from JSON
 		return ""
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// dropAliases deletes the further names of other people and things that hold a trace, and
-// keys those names anew that they go by.
+// dropAliases deletes the further names of other entities that contain a trace of the author. It redacts their main
+// names.
 func (e *eraser) dropAliases(ctx context.Context) error {
 	rows, err := ask[struct{ ID, Kind, Name string }](ctx, e.t, "further_names", e.values)
 	if err != nil {
@@ -424,13 +425,13 @@ func (e *eraser) dropAliases(ctx context.Context) error {
 	return err
 }
 
-// changedRow is a row of memories, claims or decisions that says something else now.
+// changedRow is a redacted row of memories, claims or decisions.
 type changedRow struct {
 	ID, Kind, Session, Status, Words, Hash, Name string
 	Tags                                         pq.StringArray
 }
 
-// hash is that of what the row says now.
+// hash returns the hash of the row's present text.
 func (r changedRow) hash() string {
 	switch {
 	case !slices.Contains(r.Tags, reverie.TagSummary):
@@ -441,9 +442,8 @@ func (r changedRow) hash() string {
 	return text.SummaryHash("", r.Words)
 }
 
-// rehash gives statements and claims that say something else now the hash of that, and
-// messages their length. The vectors go: maintenance makes them anew. Decisions are known by
-// the runs that they are of.
+// rehash renews the hashes of redacted statements and claims, and the lengths of messages. It removes the vectors;
+// maintenance computes them anew. Decisions are found by their runs.
 func (e *eraser) rehash(ctx context.Context, table string, keys pq.StringArray) error {
 	e.values["changed"], e.values["changed_ids"] = keys, keys
 	switch table {
@@ -473,7 +473,7 @@ func (e *eraser) rehash(ctx context.Context, table string, keys pq.StringArray) 
 	return nil
 }
 
-// measure estimates the tokens of messages anew, and has their sessions counted with that.
+// measure renews the token estimates of messages, and marks their sessions for a recount.
 func (e *eraser) measure(ctx context.Context) error {
 	rows, err := ask[struct{ ID, Text, Session string }](ctx, e.t, "changed_messages", e.values)
 	if err != nil {

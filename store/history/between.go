@@ -14,7 +14,7 @@ import (
 	"reverie/store/pg"
 )
 
-// A row that names one version twice has left it as it is, or ended it.
+// A change with the same old and new version ended the version, or left it as it is.
 const betweenStepsQuery = `select c.memory_id, c.old_id is not distinct from c.memory_id as ends, c.action,
 		c.change_summary, c.run_id, c.undone_run_id,
 			c.created_at, coalesce(r.job, '') as job
@@ -24,9 +24,9 @@ const betweenStepsQuery = `select c.memory_id, c.old_id is not distinct from c.m
 			or c.new_statement = '')
 		order by c.created_at, c.change_id`
 
-// betweenQueries are what two instants are compared by, of the chat's time or of that of
-// writing: how many memories were active at one, and, of the lineages in which a version began
-// or ended in between, those versions that were there in between, or at its beginning.
+// betweenQueries returns the queries that compare two instants, in chat time or in recorded time. The first counts the
+// memories that were active at the first instant. The second reads the lineages in which a version began or ended in
+// between: their versions of that time, and those at its beginning.
 func betweenQueries(recorded bool) (active, versions string) {
 	began, ended, born := "updated_at", "ended_at", "m.created_at"
 	if !recorded {
@@ -44,7 +44,7 @@ func betweenQueries(recorded bool) (active, versions string) {
 			order by born, lineage_id, version`)
 }
 
-// betweenStep is a row of the change log, as a comparison tells of it.
+// betweenStep is a row of the change log, as a comparison needs it.
 type betweenStep struct {
 	MemoryID    string         `db:"memory_id"`
 	Ends        bool           `db:"ends"`
@@ -56,14 +56,14 @@ type betweenStep struct {
 	Job         reverie.Job    `db:"job"`
 }
 
-// bornMemory is a version and when its lineage was born, by the time that is compared.
+// bornMemory is a version, with the time at which its lineage began.
 type bornMemory struct {
 	reverie.Memory
 	Born time.Time `db:"born"`
 }
 
-// Between reads what two instants are compared by, in one snapshot. What was erased is
-// of no instant any more. An unknown group is reverie.ErrNotFound.
+// Between reads, in one snapshot, what a comparison of two instants needs. Erased memories belong to no instant. An
+// unknown group is reverie.ErrNotFound.
 func (h *History) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.Between, error) {
 	what := fmt.Sprintf("compare the memories of group %q at two instants", q.GroupID)
 	return pg.Read(ctx, h.db, what, func(ctx context.Context, t *pg.Tx) (reverie.Between, error) {
@@ -96,8 +96,8 @@ func (h *History) Between(ctx context.Context, q reverie.BetweenQuery) (reverie.
 	})
 }
 
-// stepsOf is what made versions and what ended them, by their ids. What ended a version
-// later than it stopped being active, ended one that was held meanwhile.
+// stepsOf returns the steps that made versions and the steps that ended them, by version id. A step that ended a
+// version after it had stopped being active ended a held version.
 func stepsOf(versions []reverie.Memory, log []betweenStep) (made, ended map[string]reverie.DiffStep) {
 	made, ended = map[string]reverie.DiffStep{}, map[string]reverie.DiffStep{}
 	at := make(map[string]*time.Time, len(versions))
@@ -117,9 +117,9 @@ func stepsOf(versions []reverie.Memory, log []betweenStep) (made, ended map[stri
 	return made, ended
 }
 
-// HistoryAt returns the versions of a lineage that there were at an instant, oldest
-// first, each with the status, strength, weight and last support that it had then. A memory that was not there yet is
-// reverie.ErrNotFound; see [store.Store.History] for the rest.
+// HistoryAt returns the versions of a lineage that existed at an instant, oldest first. Each has the status, strength,
+// weight and last support of that instant. A memory that did not exist yet is reverie.ErrNotFound; see
+// [store.Store.History] for the rest.
 func (h *History) HistoryAt(ctx context.Context, groupID, memoryID string, at reverie.When) ([]reverie.Memory, error) {
 	why, err := h.WhyAt(ctx, groupID, memoryID, at)
 	list := make([]reverie.Memory, len(why.Versions))

@@ -13,24 +13,23 @@ import (
 )
 
 const (
-	// Who it is about: what it made, named, or learnt something of.
+	// Entities that the run made, named, or wrote claims or evidence about.
 	touchedEntities = `select entity_id from entities where group_id = $1 and run_id = $2::uuid
 		union select entity_id from entity_names where group_id = $1 and run_id = $2::uuid
 		union select entity_id from entity_claims where group_id = $1 and run_id = $2::uuid
 		union select entity_id from entity_evidence where group_id = $1 and run_id = $2::uuid
 		union select entity_id from entity_change_log where group_id = $1 and run_id = $2::uuid`
 
-	// stillSpeaks is true of evidence v, from the run r, that speaks for a claim without the
-	// given run, and without those that were taken back before.
+	// stillSpeaks is true of evidence v of run r if it supports a claim without the given run, and r is not undone.
 	stillSpeaks = `v.withdrawn_at is null and v.run_id is distinct from $2::uuid and r.undone_at is null`
 
-	// Who writes what is said of an entity, or joins it to another, has locked it.
+	// Writers of claims, and merges of entities, take the same lock.
 	lockTouchedEntitiesQuery = `select 1 from entities where group_id = $1 and (
 			entity_id in (` + touchedEntities + `) or merged_into in (` + touchedEntities + `))
 		order by entity_id for update`
 
-	// Entities that the run made, and who has added to each since; and those of the run's
-	// that stayed for its sake when another one was taken back, which had made them.
+	// Entities that the run made, with what others have added since. Also entities of runs undone before that were kept
+	// because this run had added to them.
 	madeEntitiesQuery = `select e.entity_id, e.subject, e.run_id = $2::uuid as own, e.merged_into is not null as merged,
 			exists (select 1 from entities m where m.group_id = $1 and m.merged_into = e.entity_id) as joined,
 			exists (select 1 from entity_names n left join runs r on r.group_id = $1 and r.run_id = n.run_id
@@ -52,11 +51,10 @@ const (
 		where group_id = $1 and run_id = $2::uuid and ended_at is null order by created_at, name_id`
 )
 
-// Of each lineage that the run wrote or supported: its newest version, and the newest
-// of those before the run's own that stands behind no run which was taken back. A
-// version that brings back an older one has that one's run. What speaks for each is
-// counted without the run. What the run only supported may be in force for the sake of
-// that alone, since the run that said it was taken back.
+// Each lineage that the run wrote or supported, with its newest version and its base. The base is the newest version
+// before the run's own whose run is not undone. A version that brings back an older one has the run of the older one.
+// The evidence of both is counted without the run. A claim that this run only supported may still be active just for
+// that support, if the run that wrote it was undone.
 var touchedClaimsQuery = `with lineages as (
 		select lineage_id, min(version) as first from entity_claims where group_id = $1 and run_id = $2::uuid
 			group by lineage_id
@@ -91,8 +89,7 @@ var touchedClaimsQuery = `with lineages as (
 		and w.self = b.self and w.content_hash = b.content_hash and w.status = 'active' and w.lineage_id <> b.lineage_id
 	order by l.lineage_id`
 
-// speaksFor counts on how many dates messages speak for a claim, the given run's left out,
-// and those of runs that were taken back.
+// speaksFor counts the dates of the messages that support a claim, without the given run and undone runs.
 func speaksFor(claim string) string {
 	return `select count(distinct v.local_date) filter (where ` + stillSpeaks + `) as dates, max(v.sent_at)
 		filter (where ` + stillSpeaks + `) as last_at,
@@ -115,13 +112,13 @@ type touchedClaim struct {
 	Value           string     `db:"value"`
 	Strength        float64    `db:"strength"`
 	LastSupportedAt time.Time  `db:"last_supported_at"`
-	Stands          bool       `db:"stands"` // it is in force
-	Own             bool       `db:"own"`    // it is the run's
-	Orphan          bool       `db:"orphan"` // its run was taken back
-	Dates           int        `db:"dates"`  // on which others have supported it
+	Stands          bool       `db:"stands"` // it is active
+	Own             bool       `db:"own"`    // the run wrote the newest version
+	Orphan          bool       `db:"orphan"` // the run that wrote the newest version is undone
+	Dates           int        `db:"dates"`  // dates on which other runs have supported it
 	By              string     `db:"by_run"` // the last of those runs
 	LastAt          *time.Time `db:"last_at"`
-	Lost            int        `db:"lost"` // messages by which the run has supported it
+	Lost            int        `db:"lost"` // messages by which this run has supported it
 
 	BaseID          *string    `db:"base_id"` // the version before the run's, nil if there is none
 	BaseValue       string     `db:"base_value"`
@@ -129,7 +126,7 @@ type touchedClaim struct {
 	BaseSupportedAt time.Time  `db:"base_supported_at"`
 	BaseDates       int        `db:"base_dates"`
 	BaseLastAt      *time.Time `db:"base_last_at"`
-	Text            string     `db:"text"` // by which no two claims in force are told apart
+	Text            string     `db:"text"` // two active claims may not have the same text
 	TwinID          *string    `db:"twin_id"`
 }
 
@@ -141,52 +138,51 @@ func (c touchedClaim) words(value string) string {
 type madeEntity struct {
 	ID      string `db:"entity_id"`
 	Subject string `db:"subject"`
-	Own     bool   `db:"own"`       // and not one that was taken back before
-	Merged  bool   `db:"merged"`    // a person has made it part of another
-	Joined  bool   `db:"joined"`    // or others parts of it
-	Added   bool   `db:"added"`     // another run has named it, or something is said of it that is not the run's
-	Said    bool   `db:"supported"` // another run has supported what is said of it
+	Own     bool   `db:"own"`       // this run made it, not a run undone before
+	Merged  bool   `db:"merged"`    // a person has merged it into another
+	Joined  bool   `db:"joined"`    // a person has merged others into it
+	Added   bool   `db:"added"`     // another run has named it, or wrote a claim about it
+	Said    bool   `db:"supported"` // another run has supported a claim about it
 }
 
-// entityUndo is what becomes of people and things when a run is taken back.
+// entityUndo is what the undo of a run changes in people and things.
 type entityUndo struct {
 	groupID, runID string
 	reason         string
 	at             time.Time
 
-	gone    pq.StringArray       // entities that are withdrawn
-	names   []reverie.EntityName // that end
+	gone    pq.StringArray       // entities to withdraw
+	names   []reverie.EntityName // names to end
 	list    []claimReturn
-	settled pq.StringArray // lineages whose messages from the run support nothing any more
+	settled pq.StringArray // lineages whose evidence from the run is withdrawn
 	left    []reverie.UndoLeft
 }
 
-// claimReturn is a claim as it is once the run's messages support nothing.
+// claimReturn is the new state of a claim without the run's evidence.
 type claimReturn struct {
 	touchedClaim
 	ends      bool
-	newID     string // of the version that says again what the base says, "" for none
+	newID     string // id of the version that brings the base back, "" for none
 	strength  float64
 	supported time.Time
 }
 
-// undoEntities takes back what a run of the job impression did to a group's people and
-// things, within the transaction that takes the run back. Nothing is deleted:
+// undoEntities undoes what a run of the impression job did to a group's people and things. It is part of the
+// transaction that undoes the run. Nothing is deleted:
 //
-//   - Claims that it wrote end, and those that it replaced come back as new versions, as
-//     strong as the messages make them that speak for them still. Those that it only
-//     supported are as strong as without it.
-//   - Names that it added end. Entities that it made are withdrawn: nobody finds them.
-//   - Observations that it settled wait again; those that it left waiting do not.
+//   - Claims that the run wrote end. Claims that it replaced come back as new versions, with
+//     the strength of the messages that still support them. Claims that it only supported
+//     lose that support.
+//   - Names that it added end. Entities that it made are withdrawn: no search finds them.
+//   - Observations that it settled are pending again; those that it left pending expire.
 //
 // Its messages stay used: see requeueObserved.
 //
-// What others have changed since is left and listed: a claim that another run has
-// replaced; one that another has supported, which is as strong as that makes it; and an
-// entity that another run has added to, or whose claims it has supported, or a person
-// joined with another, which keeps its names. With q.Force those go, too; without, what
-// another run supports goes with that one. Of what was said before, nothing comes back for
-// which nobody speaks any more. Repeated, it finds nothing to do.
+// What others have changed since is kept and listed: a claim that another run has replaced or supported, and an entity
+// that another run has added to or supported, or that a person has merged. A supported claim gets the strength of the
+// other support. A kept entity keeps its names. With q.Force these are undone, too. Otherwise the undo of the other run
+// also undoes what was kept for it. A former claim does not come back if no message supports it any more. A repeated
+// undo finds nothing to do.
 func (h *History) undoEntities(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run, at time.Time,
 	result *reverie.Undone) error {
 	u := &entityUndo{groupID: q.GroupID, runID: run.ID, reason: cmp.Or(q.Reason, fmt.Sprintf("undo of run %s", run.ID)),
@@ -218,8 +214,7 @@ func (h *History) undoEntities(ctx context.Context, t *pg.Tx, q reverie.UndoQuer
 	return u.write(ctx, t)
 }
 
-// withdraw decides which of the entities go that the run made, and tells of the others
-// that they stay.
+// withdraw decides which of the entities that the run made are withdrawn, and lists those that stay.
 func (u *entityUndo) withdraw(made []madeEntity, force bool) (stays map[string]bool) {
 	stays = map[string]bool{}
 	for _, e := range made {
@@ -239,7 +234,7 @@ func (u *entityUndo) withdraw(made []madeEntity, force bool) (stays map[string]b
 			u.gone = append(u.gone, e.ID)
 			continue
 		}
-		if !e.Own { // that was told when its run was taken back
+		if !e.Own { // the undo of its own run has listed it already
 			continue
 		}
 		stays[e.ID] = true
@@ -248,7 +243,7 @@ func (u *entityUndo) withdraw(made []madeEntity, force bool) (stays map[string]b
 	return stays
 }
 
-// claims decides what becomes of each lineage.
+// claims decides the new state of each lineage.
 func (u *entityUndo) claims(rows []touchedClaim, force bool) {
 	leaves, taken := map[string]bool{}, map[string]bool{}
 	for _, c := range rows {
@@ -266,7 +261,7 @@ func (u *entityUndo) claims(rows []touchedClaim, force bool) {
 		r := c.without(c.Dates, c.LastAt, c.Strength, c.LastSupportedAt)
 		r.ends = leaves[c.LineageID]
 		switch {
-		case !c.Stands: // it has ended
+		case !c.Stands: // it has ended already
 			continue
 		case !r.ends:
 			if c.Written {
@@ -289,8 +284,8 @@ func (u *entityUndo) claims(rows []touchedClaim, force bool) {
 	}
 }
 
-// leaves tells whether the claim in force goes with the run: the run's own, unless others
-// have supported it; and one whose run was taken back, with the last who has.
+// leaves reports whether the undo ends the active claim. A claim of the run ends unless others have supported it. A
+// claim whose run was undone before ends with the last run that supported it.
 func (c touchedClaim) leaves(force bool) bool {
 	switch {
 	case !c.Stands:
@@ -308,9 +303,8 @@ func (c touchedClaim) supporter() string {
 	return "run " + c.By
 }
 
-// without is a claim as the messages make it that speak for it without the run: as
-// strong as the dates are many on which they were sent. Where none is known, it is what
-// it was.
+// without returns a claim with the strength that its other messages give, by the number of their dates. Without such
+// messages it keeps its strength.
 func (c touchedClaim) without(dates int, last *time.Time, strength float64, supported time.Time) claimReturn {
 	r := claimReturn{touchedClaim: c, strength: strength, supported: supported}
 	if dates > 0 && last != nil {
@@ -319,7 +313,7 @@ func (c touchedClaim) without(dates int, last *time.Time, strength float64, supp
 	return r
 }
 
-// touched are the entities of which anything changes.
+// touched returns the entities that the undo changes.
 func (u *entityUndo) touched() map[string]bool {
 	ids := map[string]bool{}
 	for _, id := range u.gone {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// With what the run said goes what was left, for its sake, of runs taken back before.
+	// This also withdraws the evidence of runs undone before that was kept because of this run.
 	withdrawClaimEvidenceQuery = `update entity_evidence e set withdrawn_at = $3::timestamptz
 		where group_id = $1 and lineage_id = any ($4::uuid[]) and withdrawn_at is null
 			and (run_id = $2::uuid or (select r.undone_at from runs r where r.group_id = $1
@@ -28,14 +28,13 @@ const (
 		from unnest($3::uuid[], $4::bool[], $5::float8[], $6::timestamptz[]) as u (id, ends, strength, supported_at)
 		where c.group_id = $1 and c.claim_id = u.id and c.status = 'active'`
 
-	// Of an entity that goes all claims end that are left, and what is said of others
-	// that leads to it.
+	// End all remaining claims about a withdrawn entity, and all relations to it.
 	endClaimsOfQuery = `update entity_claims set status = 'deprecated', ended_at = greatest($2::timestamptz, updated_at)
 		where group_id = $1 and status = 'active' and (entity_id = any ($3::uuid[]) or target_id = any ($3::uuid[]))
 		returning claim_id, entity_id, name, value`
 
-	// What spoke for a version speaks for the one that brings it back, as from the run
-	// that heard it. Citus runs the parts one after the other: the version comes first.
+	// The evidence of a version also supports the version that brings it back, with its original run. Citus runs the
+	// parts one after the other: the version comes first.
 	returnClaimsQuery = `with u as (
 			select * from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::float8[], $7::timestamptz[])
 				as u (id, head_id, base_id, strength, supported_at)),
@@ -62,24 +61,24 @@ const (
 	withdrawEntitiesQuery = `update entities set status = 'withdrawn', merged_into = null where group_id = $1
 		and entity_id = any ($2::uuid[]) returning entity_id, subject`
 
-	// Links of one that goes end on both sides.
+	// Delete the links of a withdrawn entity in both groups.
 	unlinkQuery = `with ends as (delete from entity_links where group_id = $1 and entity_id = any ($2::uuid[]) returning *)
 		delete from entity_links l using ends e where l.group_id = e.other_group_id
 			and (l.entity_id, l.other_group_id, l.other_entity_id) = (e.other_entity_id, e.group_id, e.entity_id)`
 
-	// Those that one that goes was part of.
+	// The entities that withdrawn entities were merged into.
 	partOfQuery = `select merged_into from entities where group_id = $1 and entity_id = any ($2::uuid[])
 		and merged_into is not null`
 
-	// What a person had made part of one that goes stands for itself again.
+	// Entities that a person had merged into a withdrawn one are separate again.
 	partQuery = `update entities p set status = 'active', merged_into = null from entities w
 		where p.group_id = $1 and p.merged_into = any ($2::uuid[]) and p.entity_id <> all ($2::uuid[])
 			and w.group_id = $1 and w.entity_id = p.merged_into
 		returning p.entity_id, 'unmerge' as action, w.entity_id as other_id, w.subject as new_text`
 
-	// What the run left waiting waits no longer, unless a later one has settled it; what it
-	// had settled waits again, unless it goes on in what a later one has settled, or who
-	// observed it was taken back.
+	// Observations that the run left pending expire, unless a later run has settled them. Observations that the run
+	// settled are pending again, with two exceptions: a later run has settled their continuation, or the run that
+	// observed them is undone.
 	unwaitQuery = `update entity_observations set status = 'expired', settled_by = $2::uuid
 		where group_id = $1 and run_id = $2::uuid and status = 'waiting'`
 
@@ -95,13 +94,13 @@ const (
 			and m.group_id = $1 and m.message_id = u.message_id and m.pruned_at is null`
 )
 
-// requeueObserved lets the messages that a run of the job impression has used wait for
-// another one, as far as they have a text, and says how many.
+// requeueObserved makes the messages that a run of the impression job has used pending again, if they still have a
+// text. It returns their number.
 func requeueObserved(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
 	return t.ExecRows(ctx, freeUsesQuery, run.GroupID, run.ID)
 }
 
-// write does what was decided, with a row of the change log for each part of it.
+// write writes what was decided, with a row of the change log for each part.
 func (u *entityUndo) write(ctx context.Context, t *pg.Tx) error {
 	if err := t.Exec(ctx, withdrawClaimEvidenceQuery, u.groupID, u.runID, u.at, append(pq.StringArray{},
 		u.settled...)); err != nil {
@@ -132,8 +131,7 @@ func (u *entityUndo) write(ctx context.Context, t *pg.Tx) error {
 	return store.InsertEntityChanges(ctx, t, u.groupID, nil, 0, u.at, log)
 }
 
-// writeClaims ends claims, brings others back, and leaves the others as strong as they
-// are without the run.
+// writeClaims ends claims, brings others back, and sets the strength of the others without the run.
 func (u *entityUndo) writeClaims(ctx context.Context, t *pg.Tx) (log []reverie.EntityChange, err error) {
 	var moved, back pg.Columns
 	for _, r := range u.list {
@@ -145,7 +143,7 @@ func (u *entityUndo) writeClaims(ctx context.Context, t *pg.Tx) (log []reverie.E
 			back.Add(r.newID, r.HeadID, r.BaseID, r.strength, r.supported)
 			change.ClaimID, change.NewText = &r.newID, r.words(r.BaseValue)
 		case !r.ends:
-			change.NewText = change.OldText // and less strong
+			change.NewText = change.OldText // only its strength changes
 		}
 		log = append(log, change)
 	}
@@ -156,8 +154,7 @@ func (u *entityUndo) writeClaims(ctx context.Context, t *pg.Tx) (log []reverie.E
 	return log, err
 }
 
-// writeEntities ends names, and withdraws entities with all that is left of them. Whom it
-// touches besides is noted.
+// writeEntities ends names and withdraws entities with their claims. It also logs the other entities that this changes.
 func (u *entityUndo) writeEntities(ctx context.Context, t *pg.Tx, log []reverie.EntityChange,
 	touched map[string]bool) ([]reverie.EntityChange, error) {
 	var names pq.StringArray

@@ -1,11 +1,11 @@
-// Package history takes runs back, and tells what was when, by whom and why.
+// Package history undoes runs, and answers what was remembered when, by whom and why.
 //
-// What runs did is never deleted: taking them back writes new versions. See [History.Undo].
+// Undoing a run deletes nothing: it writes new versions. See [History.Undo].
 package history
 
 import "reverie/store/pg"
 
-// History reads and takes back what was done to groups.
+// History reads and undoes what was done to groups.
 type History struct{ db *pg.DB }
 
 // New returns the history of a database.

@@ -13,12 +13,10 @@ import (
 )
 
 const (
-	// nightly are the jobs whose runs are for dates. All others are for what there is when
-	// they run.
+	// nightly are the jobs whose runs are for dates. Runs of the other jobs are for the time at which they run.
 	nightly = `(values ('evolve'), ('impression'))`
 
-	// The newest instant at which anything was done, or that a nightly run was for. Each
-	// part looks at the end of an index.
+	// The newest time of any work, or of a window of a nightly run. Each part reads the end of an index.
 	lastWorkQuery = `select greatest(
 		(select max(started_at) from runs where group_id = $1 and started_at < $2::timestamptz),
 		(select max(w.since) from ` + nightly + ` j (job) cross join lateral (
@@ -39,7 +37,7 @@ const (
 		where group_id = $1 and run_id is null and created_at >= $2::timestamptz and created_at < $3::timestamptz
 		order by created_at desc, change_id desc limit $4::int`
 
-	// Each run's changes are looked up by its key, the newest first.
+	// The changes of each run are looked up by its id, newest first.
 	workChangesQuery = `select c.* from unnest($2::uuid[]) with ordinality as k (id, no)
 		cross join lateral (
 			select ` + store.ChangeColumns + ` from memory_change_log where group_id = $1 and run_id = k.id
@@ -50,16 +48,15 @@ const (
 		cross join lateral (select ` + store.SpendColumns + ` from llm_calls c where c.group_id = $1 and c.run_id = k.id) s`
 )
 
-// Work is what was done to a group's memories in a stretch of time.
+// Work is what was done to a group's memories in a period of time.
 type Work struct {
-	Runs  []reverie.Run    // that began in it, or that are nightly and for a window that does; newest first
-	Edits []reverie.Change // by persons; newest first
+	Runs  []reverie.Run    // runs that began in it, and nightly runs whose window begins in it; newest first
+	Edits []reverie.Change // changes by persons; newest first
 	Cut   bool             // there are more of either
 }
 
-// LastWork returns the newest instant before another at which a run of a group began, a
-// person changed a memory, or the window of a nightly run did begin; nil where there is
-// none. A zero time is no bound.
+// LastWork returns the newest time before another at which a run of a group began, a person changed a memory, or the
+// window of a nightly run began. It returns nil if there is none. The zero time means no bound.
 func (h *History) LastWork(ctx context.Context, groupID string, before time.Time) (*time.Time, error) {
 	var at *time.Time
 	err := h.db.QueryRow(ctx, fmt.Sprintf("look for what was done in group %q", groupID), &at, lastWorkQuery, groupID,
@@ -67,7 +64,7 @@ func (h *History) LastWork(ctx context.Context, groupID string, before time.Time
 	return at, err
 }
 
-// Work returns what was done in [since, until), at most so many runs and edits.
+// Work returns what was done in [since, until), at most limit runs and limit edits.
 func (h *History) Work(ctx context.Context, groupID string, since, until time.Time, limit int) (Work, error) {
 	what := fmt.Sprintf("read what was done in group %q", groupID)
 	return pg.Read(ctx, h.db, what, func(ctx context.Context, t *pg.Tx) (w Work, err error) {
@@ -80,8 +77,8 @@ func (h *History) Work(ctx context.Context, groupID string, since, until time.Ti
 	})
 }
 
-// RunWork returns what runs of a group have spent, and at most so many of their changes:
-// all of the first run before those of the second, each run's newest first.
+// RunWork returns the cost of runs of a group, and a limited number of their changes. The changes of the first run come
+// before those of the second, newest first in each run.
 func (h *History) RunWork(ctx context.Context, groupID string, runIDs []string,
 	limit int) (spend map[string]reverie.Spend, list []reverie.Change, err error) {
 	if len(runIDs) == 0 {

@@ -29,7 +29,7 @@ const (
 		from setbacks where $1 = '' or group_id = $1
 		order by parked_at is null, updated_at desc, group_id, job limit $2::int`
 
-	// The newest message of each group is the last of one of two indexes.
+	// One of two indexes ends with the newest message of each group.
 	silentQuery = `select g.group_id, g.name, greatest(a.at, b.at) as last, count(*) over () as total from groups g
 		cross join lateral (
 			select max(sent_at) as at from messages where group_id = g.group_id and run_id is null and outcome is null) a
@@ -43,8 +43,7 @@ const (
 		from memory_change_log where group_id = any ($1::text[]) and created_at >= $2::timestamptz
 			and created_at < $2::timestamptz + make_interval(days => $3::int) group by 1, 2`
 
-	// What a run has not taken yet of its window is told of evolve alone: other jobs take
-	// what waits for them elsewhere.
+	// Pending messages of the window are counted for evolve only: other jobs keep their pending messages elsewhere.
 	underWayQuery = `select r.*, c.chunks, c.applied, c.read, l.changes, p.pending, exists (select 1 from leases s
 			where s.group_id = r.group_id and s.expires_at > statement_timestamp()) as alive
 		from (select ` + store.RunColumns + ` from runs where status = 'running') r
@@ -59,8 +58,8 @@ const (
 		order by r.started_at desc, r.run_id desc limit $1::int`
 )
 
-// Overview says how a group stands, or all groups where none is named: what ran and was
-// spent lately, what fails, what waits for a person, and which groups have fallen silent.
+// Overview reports on one group, or on all groups if none is named: recent runs and costs, failures, pending reviews,
+// and silent groups.
 func (h *History) Overview(ctx context.Context, q reverie.OverviewQuery) (reverie.Overview, error) {
 	return pg.Read(ctx, h.db, "read the overview", func(ctx context.Context, t *pg.Tx) (o reverie.Overview, err error) {
 		if err = t.Get(ctx, &o, overviewQuery, q.GroupID); err != nil {
@@ -91,8 +90,8 @@ func (h *History) Overview(ctx context.Context, q reverie.OverviewQuery) (reveri
 	})
 }
 
-// Activity counts the changes of memories of groups, by group, on each of so many days
-// from an instant on. Groups without any are left out.
+// Activity counts the changes of memories by group, for each of a number of days from since on. Groups without changes
+// are left out.
 func (h *History) Activity(ctx context.Context, groupIDs []string, since time.Time, days int) (map[string][]int, error) {
 	return pg.Read(ctx, h.db, "count changes of memories", func(ctx context.Context, t *pg.Tx) (map[string][]int, error) {
 		rows, err := pg.Select[struct {
@@ -111,8 +110,7 @@ func (h *History) Activity(ctx context.Context, groupIDs []string, since time.Ti
 	})
 }
 
-// UnderWay lists the runs that are under way, the newest first and at most so many, with
-// how far each has come.
+// UnderWay lists the runs in progress with their progress, newest first, at most limit.
 func (h *History) UnderWay(ctx context.Context, limit int) ([]reverie.RunProgress, error) {
 	return pg.Read(ctx, h.db, "look how far runs have come", func(ctx context.Context, t *pg.Tx) ([]reverie.RunProgress, error) {
 		return pg.Select[reverie.RunProgress](ctx, t, underWayQuery, limit)

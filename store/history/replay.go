@@ -21,8 +21,8 @@ const (
 			select ` + store.SpendColumns + ` from llm_calls c where c.group_id = $1 and c.run_id = r.run_id) s
 		order by r.started_at, r.run_id`
 
-	// What waited to be judged again when run $3 asked at the instant $2. Rows that another run
-	// had judged by then, or that the run itself caused, did not wait for it.
+	// What was to be judged again when run $3 asked at the time $2. This excludes rows that another run had judged by
+	// then, and rows that the run itself caused.
 	judgeAgainThen = `(select distinct on (lineage_id) * from (
 			select group_id, lineage_id, reason, created_at, change_id, run_id, valid_until, past_no
 			from past_rejudgements where group_id = $1 and valid_until >= $2::timestamptz
@@ -36,7 +36,7 @@ const (
 			and (q.run_id is null or exists (select 1 from runs j, runs r where j.group_id = $1 and j.run_id = q.run_id
 				and r.group_id = $1 and r.run_id = $3::uuid and j.started_at >= r.started_at))`
 
-	// The evidence of a memory whose messages had not been consumed when run $3 began.
+	// The evidence of a memory whose messages were not consumed when run $3 began.
 	awaitedThen = `array(select distinct e.message_id from memory_evidence e
 			join messages x on x.group_id = $1 and x.message_id = e.message_id
 			join runs r on r.group_id = $1 and r.run_id = $3::uuid
@@ -58,7 +58,7 @@ const (
 				and (status = 'active' or ended_at > $2::timestamptz or memory_id = any ($4::uuid[]))) h
 		order by h.created_at, h.lineage_id`
 
-	// What was archived then is what an archive ended, and nothing had brought back or deleted.
+	// Archived at that time: ended by an archive, and neither restored nor deleted before that time.
 	archivedThenQuery = `select ` + store.MemoryColumns + ` from memories m
 		where group_id = $1 and kind = 'group' and ended_at <= $2::timestamptz and statement <> '` + text.Erased + `'
 			and exists (select 1 from memory_change_log c where c.group_id = $1 and c.memory_id = m.memory_id
@@ -82,8 +82,8 @@ const (
 		order by sent_at, seq`
 )
 
-// EvolveRuns returns the finished runs of evolve whose window begins in [from, to), oldest
-// first by their start, with what each has spent. An unknown group is reverie.ErrNotFound.
+// EvolveRuns returns the finished runs of evolve whose window begins in [from, to), with their costs, ordered by start.
+// An unknown group is reverie.ErrNotFound.
 func (h *History) EvolveRuns(ctx context.Context, groupID string, from, to time.Time) ([]reverie.RunEntry,
 	error) {
 	what := fmt.Sprintf("read the runs of group %q", groupID)
@@ -95,9 +95,9 @@ func (h *History) EvolveRuns(ctx context.Context, groupID string, from, to time.
 	})
 }
 
-// PastState returns a group as a chunk of evolve found it at an instant: what was active, of
-// held memories those that it was shown, what waited to be judged again, what was archived, and
-// the chunk's messages that still have a text, as pending. What was erased since is not there.
+// PastState returns a group as a chunk of evolve found it at an instant. It contains the active memories, the held ones
+// that the chunk was shown, those to be judged again, and the archived ones. The messages of the chunk that still have
+// a text are pending. What was erased since is missing.
 func (h *History) PastState(ctx context.Context, q reverie.PastQuery) (reverie.State, error) {
 	what := fmt.Sprintf("read group %q as it was", q.GroupID)
 	return pg.Read(ctx, h.db, what, func(ctx context.Context, t *pg.Tx) (state reverie.State, err error) {
@@ -123,7 +123,7 @@ func (h *History) PastState(ctx context.Context, q reverie.PastQuery) (reverie.S
 	})
 }
 
-// placeHeads tells the heads of kind group from what else was to be judged again.
+// placeHeads separates the active heads of kind group from the other heads to be judged again.
 func placeHeads(state *reverie.State, rows []reverie.HeadState, at time.Time) {
 	said := map[reverie.Kind][]string{} // texts of active memories
 	judged := map[reverie.Kind]bool{}
@@ -155,7 +155,7 @@ func placeHeads(state *reverie.State, rows []reverie.HeadState, at time.Time) {
 	}
 }
 
-// pastMessages reads the messages that a chunk consumed, and those that it was shown besides.
+// pastMessages reads the messages that a chunk consumed, and those that it showed as context.
 func pastMessages(ctx context.Context, t *pg.Tx, q reverie.PastQuery, state *reverie.State) error {
 	ids := append(pq.StringArray{}, q.MessageIDs...)
 	if err := t.Select(ctx, &state.Pending, chunkMessagesQuery, q.GroupID, ids); err != nil {

@@ -10,9 +10,9 @@ import (
 	"reverie/internal/reverie"
 )
 
-// A group's runs of a job follow one another, so that the order of their starts is the
-// order of their work. A run that was undone belongs to it while its messages do not wait
-// again. What maintenance has archived meanwhile was there before the first of them.
+// The runs of a job in a group never overlap, so their starts order their work. An undone run counts unless its
+// messages are pending again. Runs of maintenance count because they may have archived memories that existed before the
+// first run.
 const rewoundRunsQuery = `with since as (
 		select r.* from runs r where group_id = $1 and job in ('evolve', 'maintain') and (started_at, run_id) >= (
 			select f.started_at, f.run_id from runs f
@@ -27,16 +27,16 @@ const rewoundRunsQuery = `with since as (
 		from messages where group_id = $1 and run_id in (select run_id from since))
 	select array(select run_id from since order by started_at desc, run_id desc) as runs, earliest, pruned from read`
 
-// Rewindable is what is to be undone before a group is evolved anew.
+// Rewindable is what to undo before a group is evolved anew.
 type Rewindable struct {
-	Runs     pq.StringArray // of evolve and of maintenance, the newest first
+	Runs     pq.StringArray // runs of evolve and of maintenance, newest first
 	Earliest *time.Time     // sent_at of the earliest message that they have read; nil for none
-	Pruned   int            // messages of theirs whose text is gone
+	Pruned   int            // how many of these messages have no text any more
 }
 
-// Rewindable returns the first run of evolve that consumed a message sent at since or later,
-// and all runs of evolve and of maintenance after it. Where texts of their messages are gone,
-// so that nothing could be learnt from them again, it is [reverie.ErrConflict].
+// Rewindable returns the first run of evolve that consumed a message sent at since or later, and all later runs of
+// evolve and of maintenance. If messages of theirs have lost their text, nothing could be learnt from them again: that
+// is [reverie.ErrConflict].
 func (h *History) Rewindable(ctx context.Context, groupID string, since time.Time) (r Rewindable, err error) {
 	what := fmt.Sprintf("look for runs of group %q to undo", groupID)
 	err = h.db.QueryRow(ctx, what, &r, rewoundRunsQuery, groupID, since)

@@ -8,7 +8,7 @@ import (
 	"reverie/store/pg"
 )
 
-// runEffectsQuery is what a run did by itself: what a person let pass of it later is left out.
+// runEffectsQuery is what a run did by itself, without what a person approved later.
 const runEffectsQuery = `
 	with did as (
 		select coalesce(l.chunk_no, 0) as chunk_no, l.action, m.lineage_id, l.memory_id, l.old_statement, l.new_statement,
@@ -28,8 +28,7 @@ const runEffectsQuery = `
 		and not exists (select 1 from approved a where a.action = d.action and a.memory_id = d.memory_id::text)
 	order by d.created_at, d.chunk_no, d.action, d.lineage_id`
 
-// RunEffects returns what a run did to memories when it ran, in order. A run that the group
-// does not have did nothing.
+// RunEffects returns what a run did to memories when it ran, in order. An unknown run has no effects.
 func (h *History) RunEffects(ctx context.Context, groupID, runID string) ([]reverie.RunEffect, error) {
 	return pg.QueryAll[reverie.RunEffect](ctx, h.db, fmt.Sprintf("read what run %s did", runID), runEffectsQuery,
 		groupID, runID)

@@ -17,8 +17,7 @@ import (
 )
 
 const (
-	// A run that still calls itself running is a dead process's: nobody else can
-	// hold the lease.
+	// A run with the status running belongs to a process that died: the caller holds the lease.
 	undoRunsQuery = `with ended as (update runs set undone_at = coalesce(undone_at, $3::timestamptz),
 		finished_at = coalesce(finished_at, greatest(started_at, $3::timestamptz)),
 			status = case status when 'running' then 'failed' when 'held' then 'rejected' else status end,
@@ -29,8 +28,7 @@ const (
 	withdrawEvidenceQuery = `update memory_evidence set withdrawn_at = $3::timestamptz
 		where group_id = $1 and run_id = any ($2::uuid[]) and withdrawn_at is null and lineage_id <> all ($4::uuid[])`
 
-	// With what goes back goes what was left, for the sake of what stood then, of runs taken
-	// back before.
+	// This also withdraws the evidence of runs undone before that was kept because of these runs.
 	withdrawUndoneQuery = `update memory_evidence e set withdrawn_at = $2::timestamptz
 		where group_id = $1 and lineage_id = any ($3::uuid[]) and withdrawn_at is null
 			and (select r.undone_at from runs r where r.group_id = $1 and r.run_id = e.run_id) is not null`
@@ -44,7 +42,7 @@ const (
 			and lineage_id in (select lineage_id from again))
 		update rejudgements set run_id = null where group_id = $1 and lineage_id in (select lineage_id from again)`
 
-	// A dead process may have got no further than to ask.
+	// A process may have died before it did more than ask.
 	tracesQuery = `select r.status = 'running' or exists (select 1 from memory_change_log c where c.group_id = $1
 		and c.run_id = $2)
 			or exists (select 1 from entity_change_log c where c.group_id = $1 and c.run_id = $2)
@@ -57,30 +55,26 @@ const (
 	waitingPlansQuery = `select count(*) from held_plans where group_id = $1 and run_id = $2 and status = 'waiting'`
 )
 
-// Undo takes back what one run did, of whatever job, in one transaction. Nothing is
-// deleted:
+// Undo undoes what one run of any job did, in one transaction. Nothing is deleted:
 //
 //   - The run keeps its row, chunks, changes and calls, and is marked as undone. What it
-//     holds is rejected; an answer of it is not used again.
-//   - Each memory that it wrote says again what it said before, tags included, as a new
-//     version with the lineage's weight of now; one that it made, ends. What it has archived
-//     is active again. The evidence that it gave supports nothing any more, and strength is
-//     that of the evidence that is left. All of it goes to the change log as undo.
-//   - What it judged again waits to be judged anew.
-//   - A memory that another run or a person has changed since is left as it is, with what
-//     it rests on, unless q.Force. Where another memory says by now what one would say
-//     again, that one ends. The result lists both.
-//   - With q.Requeue what the run has read waits to be read again, and the model is asked
-//     again; otherwise it stays read.
+//     holds is rejected; its answers are not used again.
+//   - Each memory that it wrote gets a new version with its former statement and tags, and
+//     the lineage's present weight. A memory that it created ends. A memory that it
+//     archived is active again. The run's evidence is withdrawn, and the strength is that
+//     of the remaining evidence. The change log records all of it with the action undo.
+//   - Memories that it judged again must be judged once more.
+//   - A memory that another run or a person has changed since is left as it is, with its
+//     evidence, unless q.Force is set. If another memory has the former statement by now,
+//     the lineage ends. The result lists both cases.
+//   - With q.Requeue the messages that the run has read are pending again, and the model
+//     is asked again. Otherwise they stay read.
 //
-// What people and things are known by goes back likewise, where the run is of the
-// impression job. A run that was undone already is reverie.ErrConflict, unless q.Force finds
-// something that was left then, or q.Requeue something of it that does not wait yet; with
-// q.Again it is passed over, instead. One that has left nothing is not marked,
-// and the result says so. Where something else is active than q.Before says, that is
-// reverie.ErrConflict, too. An unknown run, or another group's, is
-// reverie.ErrNotFound; a group that another holder has taken is reverie.ErrLeaseLost, and
-// nothing is written.
+// For a run of the impression job, people and things are undone likewise. An undone run is reverie.ErrConflict, unless
+// q.Force finds something that was left then, or q.Requeue finds something that is not pending yet. With q.Again an
+// undone run is skipped instead. A run without any effect is not marked, and the result says so. If the active memories
+// differ from q.Before, that is reverie.ErrConflict, too. An unknown run, or one of another group, is
+// reverie.ErrNotFound. A lost lease is reverie.ErrLeaseLost. After an error nothing is written.
 func (h *History) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQuery) (reverie.Undone, error) {
 	list, err := h.UndoAll(ctx, lease, q, []string{q.RunID})
 	if err != nil {
@@ -89,10 +83,9 @@ func (h *History) Undo(ctx context.Context, lease reverie.Lease, q reverie.UndoQ
 	return list[0], nil
 }
 
-// UndoAll takes back these runs of a group, one after the other in the order given, in one
-// transaction under a lease that nothing renews meanwhile: see [History.Undo]. A dry run needs no lease: it does so in a transaction that
-// it takes back, and that who writes to these memories waits for. Where one could not be
-// taken back, a dry run returns those before it with the error.
+// UndoAll undoes runs of a group in the given order, in one transaction under a lease that nothing renews meanwhile:
+// see [History.Undo]. A dry run needs no lease: it rolls its transaction back. Writers of these memories wait for it.
+// If a run cannot be undone, a dry run returns the results before it with the error.
 func (h *History) UndoAll(ctx context.Context, lease reverie.Lease, q reverie.UndoQuery,
 	runIDs []string) ([]reverie.Undone, error) {
 	what := fmt.Sprintf("undo %d runs of group %q", len(runIDs), q.GroupID)
@@ -182,8 +175,8 @@ func (h *History) undo(ctx context.Context, t *pg.Tx, q reverie.UndoQuery) (reve
 	return result, nil
 }
 
-// undoTraces takes back what a run has left. Of one that was undone before, only what was
-// left then can be put back, by force, and what it has read can wait again.
+// undoTraces undoes what a run has done. For a run undone before, it only undoes by force what was left then, and
+// requeues what the run has read.
 func (h *History) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, run reverie.Run,
 	result *reverie.Undone) (list []lineageReturn, err error) {
 	again := run.UndoneAt != nil
@@ -220,12 +213,12 @@ func (h *History) undoTraces(ctx context.Context, t *pg.Tx, q reverie.UndoQuery,
 	return list, nil
 }
 
-// undoMemories takes back what a run did to memories, and what it holds, and says when. Of
-// one that was undone before, nothing is done about what was put back then.
+// undoMemories undoes what a run did to memories, rejects what it holds, and returns the time. For a run undone before,
+// it changes only what was left then.
 func (h *History) undoMemories(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, again bool,
 	result *reverie.Undone) (list []lineageReturn, at time.Time, err error) {
 	run := pq.StringArray{q.RunID}
-	if err := t.Exec(ctx, lockTouchedQuery, q.GroupID, run); err != nil { // a person's edit does so, too
+	if err := t.Exec(ctx, lockTouchedQuery, q.GroupID, run); err != nil { // edits by a person take the same lock
 		return nil, at, err
 	}
 	rows, err := pg.Select[touchedRow](ctx, t, touchedQuery, q.GroupID, run)
@@ -239,7 +232,7 @@ func (h *History) undoMemories(ctx context.Context, t *pg.Tx, q reverie.UndoQuer
 	if err := t.Get(ctx, &result.Rejected, waitingPlansQuery, q.GroupID, q.RunID); err != nil {
 		return nil, at, err
 	}
-	if at, err = store.NextTimestamp(ctx, h.db, t, q.GroupID); err != nil { // the heads are locked
+	if at, err = store.NextTimestamp(ctx, h.db, t, q.GroupID); err != nil { // after the lock: the heads cannot change
 		return nil, at, err
 	}
 	if err := markUndone(ctx, t, q.GroupID, run, at, list); err != nil {
@@ -263,7 +256,7 @@ func (h *History) undoMemories(ctx context.Context, t *pg.Tx, q reverie.UndoQuer
 	return list, at, err
 }
 
-// markUndone marks the run as undone, with all that hangs on it.
+// markUndone marks the run as undone, with its chunks, plans and judgements.
 func markUndone(ctx context.Context, t *pg.Tx, groupID string, run pq.StringArray, at time.Time,
 	list []lineageReturn) error {
 	stay := lineagesOf(list, func(w lineageReturn) bool { return w.stays })

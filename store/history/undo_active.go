@@ -14,16 +14,16 @@ const (
 	activeSetQuery = `select lineage_id, statement, 'active' as status, tags from memories where group_id = $1
 		and status = 'active'`
 
-	// What was active at an instant, from the versions' own times.
+	// The active memories at an instant, by the times of their versions.
 	activeSetThenQuery = `select lineage_id, statement, 'active' as status, tags from memories
 		where group_id = $1 and updated_at <= $2::timestamptz and (status = 'active' or ended_at > $2)`
 
-	// Just before the first change of a run; null where it changed nothing.
+	// Just before the first change of a run; null if it changed nothing.
 	beforeRunQuery = `select min(created_at) - interval '1 microsecond' from memory_change_log where group_id = $1
 		and run_id = $2`
 )
 
-// rememberedThen is what a group remembers, and what it did before a run wrote.
+// rememberedThen returns the active memories of a group: now, and just before a run wrote.
 func rememberedThen(ctx context.Context, t *pg.Tx, run reverie.Run) (now, was []reverie.Memory, err error) {
 	var then *time.Time
 	if err := t.Get(ctx, &then, beforeRunQuery, run.GroupID, run.ID); err != nil {
@@ -42,8 +42,7 @@ func activeSet(ctx context.Context, t *pg.Tx, query string, args ...any) ([]reve
 	return rows, err
 }
 
-// explain says of each memory that is not what it was before the run why that is: those
-// that the run did not touch are others' work.
+// explain says why memories differ from before the run. Memories that the run did not touch were changed by others.
 func explain(list []lineageReturn, was, is []reverie.Memory, result *reverie.Undone) {
 	touched := map[string]lineageReturn{}
 	for _, w := range list {
@@ -68,7 +67,7 @@ func explain(list []lineageReturn, was, is []reverie.Memory, result *reverie.Und
 	}
 }
 
-// byLineage is what active memories say, each as its hash.
+// byLineage maps the lineages of active memories to a hash of what they say.
 func byLineage(active []reverie.Memory) map[string]string {
 	says := map[string]string{}
 	for _, m := range active {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// touchedLineages are the lineages that the runs wrote or supported. What was said
-	// before the runs are versions before first.
+	// touchedLineages are the lineages that the runs wrote or supported. Their versions before the column
+	// first are older than the runs.
 	touchedLineages = `
 		changed as (
 			select m.lineage_id, array_agg(c.memory_id) filter (where c.action in ('delete', 'archive')) as ended,
@@ -37,15 +37,17 @@ const (
 		order by lineage_id, version for update`
 )
 
-// Of each touched lineage: its newest version and what befell that last, the newest
-// version that no run made which is or was taken back and that still says something,
-// what evidence is left, and what persons set. A version that brings back an older one
-// has that one's run, so that it goes when that run goes. Where the newest state is not
-// the runs', the base is from before them.
-// An aim is the version whose strength counts in the end: the base of what the runs wrote,
-// and else the head. It is borne out by what was said of its lineage until it was first
-// written, and of its own text later. What it was worth before the runs is exact where
-// nothing that still counts came after, nor went that had come before.
+// touchedQuery reads each touched lineage, with its newest version (head) and the last change of that, the remaining
+// evidence, and the edits by persons.
+//
+// The base is the newest version of a run that is not undone, or of a person, whose text was not erased. A version that
+// brings back an older one has the run of the older one, so that it is undone with that run. If the newest state is not
+// the runs', the base is a version from before them.
+//
+// The aim is the version whose strength counts in the end: the base of a lineage that the runs wrote, else the head.
+// Evidence of the lineage supports it if it came before the aim was first written, or if it cites a version with the
+// same text. The strength before the runs is exact under two conditions. No evidence that still counts came later, and
+// no earlier evidence was withdrawn later.
 var touchedQuery = `with ` + touchedLineages + `,
 	versions as (
 		select m.*, t.first, r.undone_at is not null or coalesce(m.run_id = any ($2::uuid[]), false) as undone,
@@ -150,23 +152,23 @@ var touchedQuery = `with ` + touchedLineages + `,
 		and w.lineage_id <> t.lineage_id
 	order by t.lineage_id`
 
-// undoneRun is true of a row of a run that was taken back before.
+// undoneRun is true of a row whose run is undone.
 func undoneRun(row string) string {
 	return `(select r.undone_at from runs r where r.group_id = $1 and r.run_id = ` + row + `.run_id) is not null`
 }
 
-// touchedRow is a lineage that runs wrote or supported which are taken back.
+// touchedRow is a lineage that the undone runs wrote or supported.
 type touchedRow struct {
 	LineageID string  `db:"lineage_id"`
 	Changed   bool    `db:"changed"`   // the runs wrote it, and did not only support it
-	Settled   bool    `db:"settled"`   // it was put back when they were taken back before
-	Withdrawn int     `db:"withdrawn"` // evidence of theirs that supported it
-	Shaken    bool    `db:"shaken"`    // evidence was withdrawn before
-	RunID     *string `db:"run_id"`    // the last of them that wrote or supported it
+	Settled   bool    `db:"settled"`   // an earlier undo of these runs has changed it
+	Withdrawn int     `db:"withdrawn"` // how much of its evidence is theirs
+	Shaken    bool    `db:"shaken"`    // some of its evidence was withdrawn before
+	RunID     *string `db:"run_id"`    // the last of the runs that wrote or supported it
 	Mine      bool    `db:"mine"`      // its newest state is theirs
-	Ended     bool    `db:"ended"`     // the newest version was ended by one of them
+	Ended     bool    `db:"ended"`     // one of them ended the newest version
 
-	Held bool `db:"held"` // it waits to be judged again, or did when they judged it
+	Held bool `db:"held"` // it must be judged again, or had to be when they judged it
 
 	HeadID          string         `db:"head_id"` // the newest version, whatever its status
 	Version         int            `db:"version"`
@@ -176,10 +178,10 @@ type touchedRow struct {
 	Strength        float64        `db:"strength"`
 	LastSupportedAt time.Time      `db:"last_supported_at"`
 
-	LastAction reverie.Action `db:"last_action"`   // what befell the newest version last
-	LastRunID  *string        `db:"last_run_id"`   // by which run, nil for a person's and for what was taken back
-	UndoneID   *string        `db:"undone_run_id"` // the run that was taken back then
-	HeadRunID  *string        `db:"head_run_id"`   // whose the newest version is, nil for a person's
+	LastAction reverie.Action `db:"last_action"`   // the last change of the newest version
+	LastRunID  *string        `db:"last_run_id"`   // the run of that change, nil for a person and for an undo
+	UndoneID   *string        `db:"undone_run_id"` // the run that was undone by that change
+	HeadRunID  *string        `db:"head_run_id"`   // the run of the newest version, nil for a person
 
 	BaseID          *string        `db:"base_id"` // the version to go back to, nil if there is none
 	BaseStatement   string         `db:"base_statement"`
@@ -188,25 +190,25 @@ type touchedRow struct {
 	BaseTags        pq.StringArray `db:"base_tags"`
 	BaseStrength    float64        `db:"base_strength"`
 	BaseSupportedAt time.Time      `db:"base_supported_at"`
-	ByPerson        bool           `db:"by_person"`   // the base is a person's
-	JustBefore      bool           `db:"just_before"` // it is what the lineage said until they wrote
+	ByPerson        bool           `db:"by_person"`   // a person wrote the base
+	JustBefore      bool           `db:"just_before"` // the base is the version just before theirs
 
-	Exact            bool      `db:"exact"` // what it was worth before the runs is kept, and counts still
+	Exact            bool      `db:"exact"` // its strength before the runs is stored, and still valid
 	ExactStrength    float64   `db:"exact_strength"`
 	ExactSupportedAt time.Time `db:"exact_supported_at"`
 
-	SetStrength *float64   `db:"set_strength"` // by a person, last, or lifted by restoring
-	Dates       int        `db:"dates"`        // of the evidence that is left, since then
-	SupportedAt *time.Time `db:"supported_at"` // by the evidence that is left, or by being restored
-	TwinID      *string    `db:"twin_id"`      // another lineage that says now what the base says
+	SetStrength *float64   `db:"set_strength"` // last set by a person, or by a restore
+	Dates       int        `db:"dates"`        // dates of the remaining evidence since then
+	SupportedAt *time.Time `db:"supported_at"` // of the remaining evidence, or of a restore
+	TwinID      *string    `db:"twin_id"`      // another lineage that now has the statement of the base
 }
 
-// stands tells whether the newest version is the lineage's head, recalled or held.
+// stands reports whether the newest version is active or held.
 func (r touchedRow) stands() bool {
 	return r.Status == reverie.StatusActive || r.Status == reverie.StatusHeld
 }
 
-// isBack tells whether the lineage says already what it is to say.
+// isBack reports whether the lineage has its former state already.
 func (r touchedRow) isBack() bool {
 	if r.BaseID == nil || !r.stands() {
 		return r.BaseID == nil && !r.stands()
@@ -214,11 +216,10 @@ func (r touchedRow) isBack() bool {
 	return r.Status == reverie.StatusActive && r.Statement == r.BaseStatement && slices.Equal(r.Tags, r.BaseTags)
 }
 
-// strengthOf is a lineage's strength and time of support once the runs' evidence
-// is withdrawn: what it was before them, where that is known. Else, as supports raise strength
-// in place, it is computed anew, as the steps of all evidence that is left: from a tentative
-// memory's, or from what a person set last, on to each date of evidence that came after. Where
-// no evidence goes, what is stored is right.
+// strengthOf returns the strength and the time of support without the runs' evidence. If the values before the runs are
+// known, it returns those. If no evidence is withdrawn, it returns the stored values.
+// Otherwise it computes the strength anew from the remaining evidence: it begins with a tentative memory, or with the
+// last value that a person set, and reinforces it for each later date.
 func (r touchedRow) strengthOf() (float64, time.Time) {
 	switch {
 	case r.Exact:
@@ -229,8 +230,8 @@ func (r touchedRow) strengthOf() (float64, time.Time) {
 	return reverie.StrengthLeft(r.Dates, r.SetStrength, r.SupportedAt, r.BaseSupportedAt)
 }
 
-// since says what others have done to the lineage: last, or, where an undo came after, by
-// making what stands now.
+// since says what others have done last to the lineage. If that was an undo, it names the run or the person of the
+// present version.
 func (r touchedRow) since() string {
 	did := map[reverie.Action]string{reverie.ActionDelete: "deleted", reverie.ActionRestore: "restored",
 		reverie.ActionArchive: "archived"}[r.LastAction]

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// What has no text any more can be read by nobody.
+	// Messages without a text cannot be read again.
 	freeMessagesQuery = `update messages set run_id = null, outcome = null
 		where group_id = $1 and run_id = $2::uuid and pruned_at is null`
 
 	prunedOfRunQuery = `select count(*) from messages where group_id = $1 and run_id = $2::uuid and pruned_at is not null`
 
-	// What a run of a session has extracted facts from, and what a dream has taken in.
+	// The messages that a run has extracted facts from, and the memories that a dream has taken in.
 	extractedOfRun = ` from message_uses u where u.group_id = $1 and u.job = 'extract' and u.run_id = $2
 		and exists (select 1 from messages m where m.group_id = $1 and m.message_id = u.message_id and m.pruned_at is null)`
 	takenByRun = ` from memory_uses where group_id = $1 and job = 'dream' and run_id = $2`
@@ -36,8 +36,8 @@ const (
 		order by u.session_id`
 )
 
-// requeue lets wait again what a run has read, and says how much that is. Messages whose text
-// is gone are in the way of it: that is reverie.ErrConflict.
+// requeue makes what a run has read pending again, and returns how much that is. If messages have lost their text, it
+// is reverie.ErrConflict.
 func (h *History) requeue(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
 	pruned, err := pg.Get[int](ctx, t, prunedOfRunQuery, run.GroupID, run.ID)
 	if err != nil {
@@ -63,8 +63,8 @@ func (h *History) requeue(ctx context.Context, t *pg.Tx, run reverie.Run) (int, 
 	return freed + more, err
 }
 
-// requeueExtracted lets the messages that a run of a session has extracted facts from
-// wait for extraction again, in the sessions that they are of by now.
+// requeueExtracted makes the messages that a run has extracted facts from pending for extraction again, in the sessions
+// that they belong to by now.
 func (h *History) requeueExtracted(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
 	sessions, err := pg.Select[string](ctx, t, sessionsOfRunQuery, run.GroupID, run.ID)
 	if err != nil {
@@ -91,9 +91,8 @@ func (h *History) requeueExtracted(ctx context.Context, t *pg.Tx, run reverie.Ru
 	return len(rows), nil
 }
 
-// requeueDreamt makes what a dream took in new again, and says how many memories a dream
-// would take in that does not know them: versions that have ended are none. The sessions that
-// they are of are fresh again, and so is the one that the dream reached up to.
+// requeueDreamt makes the memories that a dream took in new to dreams again, and returns how many still exist as heads.
+// It also makes their sessions fresh again, and the last session that the dream covered.
 func requeueDreamt(ctx context.Context, t *pg.Tx, run reverie.Run) (int, error) {
 	var rows []struct {
 		SessionID string `db:"session_id"`

@@ -10,29 +10,28 @@ import (
 	"reverie/internal/reverie"
 )
 
-// lineageReturn is what taking a run back does to a lineage that the run has touched.
+// lineageReturn is what an undo does to a touched lineage.
 type lineageReturn struct {
 	touchedRow
-	ends    bool   // its head stops being active
-	newID   string // of the version that brings the base back, "" for none
-	weakens bool   // its head gets strength and supported in place
-	left    string // why it is not brought back to what it was, "" where it is
-	stays   bool   // as it is, with all that it rests on
+	ends    bool   // its head ends
+	newID   string // id of the version that brings the base back, "" for none
+	weakens bool   // the strength and support of its head change in place
+	left    string // why the base does not come back, "" where it does
+	stays   bool   // it is left as it is, with its evidence
 
 	strength  float64
 	supported time.Time
 }
 
-// written tells whether anything is written of the lineage.
+// written reports whether the undo writes to the lineage.
 func (w lineageReturn) written() bool { return w.ends || w.newID != "" || w.weakens }
 
-// goes tells whether the lineage goes back to its base. What others have changed since does
-// so by force only.
+// goes reports whether the lineage goes back to its base. If others have changed it since, that needs force.
 func (r touchedRow) goes(force bool) bool {
 	return r.Changed && (r.Mine && (r.BaseID != nil || r.stands()) || !r.Mine && force && !r.isBack())
 }
 
-// unwind decides what becomes of all lineages. It is pure but for the ids of new versions.
+// unwind decides the new state of all lineages. It is pure except for the ids of new versions.
 func unwind(rows []touchedRow, force bool) (list []lineageReturn) {
 	goes := map[string]bool{}
 	for _, r := range rows {
@@ -60,7 +59,7 @@ func unwind(rows []touchedRow, force bool) (list []lineageReturn) {
 	return list
 }
 
-// lineagesOf are the lineages of which something is so.
+// lineagesOf returns the lineages that satisfy is.
 func lineagesOf(list []lineageReturn, is func(lineageReturn) bool) pq.StringArray {
 	ids := pq.StringArray{}
 	for _, w := range list {
@@ -71,10 +70,9 @@ func lineagesOf(list []lineageReturn, is func(lineageReturn) bool) pq.StringArra
 	return ids
 }
 
-// freeStatements tells which of the lineages that go back can say again what they said:
-// no other memory that stays says it, and of several that come back with it, the one that
-// said it until the runs wrote is first, then a person's, then the oldest. Those that are held
-// say nothing.
+// freeStatements returns the returning lineages whose former statement is free: no memory that stays has it. If several
+// lineages would have the same statement, the one whose base is just before the runs comes first, then one by a person,
+// then the oldest. Held lineages have no active statement.
 func freeStatements(rows []touchedRow, goes map[string]bool) map[string]bool {
 	back := slices.DeleteFunc(slices.Clone(rows), func(r touchedRow) bool {
 		return !goes[r.LineageID] ||
@@ -93,7 +91,7 @@ func freeStatements(rows []touchedRow, goes map[string]bool) map[string]bool {
 	return free
 }
 
-// first compares two of which one that is so comes first.
+// first orders a before b if only a is true.
 func first(a, b bool) int {
 	switch {
 	case a == b:

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// Heads end before versions come back: a lineage has one active head, and a
-	// statement one active memory. What was archived ended when it was.
+	// Heads end before versions come back: a lineage has one active head, and only one active memory has a statement.
+	// An archived head ended when it was archived.
 	returnHeadsQuery = `with u as (
 			select u.*, becomes <> '' as ends
 			from unnest($3::uuid[], $4::text[], $5::float8[], $6::timestamptz[]) as u (id, becomes, strength, supported_at)),
@@ -27,8 +27,8 @@ const (
 		from u
 		where m.group_id = $1 and m.memory_id = u.id and m.status <> 'superseded'`
 
-	// What dreams have taken in is not new to them because it is back; and what a version
-	// rests on, it rests on again. Citus runs the parts one after the other: the version comes first.
+	// A version that comes back is not new to dreams which took in its base, and it gets the sources of the base. Citus
+	// runs the parts one after the other: the version comes first.
 	bringBackQuery = `with back as (
 			select * from unnest($5::uuid[], $6::uuid[], $7::uuid[], $8::float8[], $9::timestamptz[], $10::bool[])
 				as u (id, head_id, base_id, strength, supported_at, held)),
@@ -57,8 +57,8 @@ const (
 		select 1`
 )
 
-// writeReturns writes what becomes of the lineages, with a row of the change log
-// for each, which it returns, and has judged again what rests on them.
+// writeReturns writes the new state of the lineages and returns its rows of the change log. Memories made from these
+// lineages are to be judged again.
 func writeReturns(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, at time.Time,
 	list []lineageReturn) ([]reverie.Change, error) {
 	if err := moveBack(ctx, t, q.GroupID, at, list); err != nil {
@@ -110,7 +110,7 @@ func bringBack(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, at time.Time,
 	return rows.Exec(ctx, t, bringBackQuery, q.GroupID, q.Reason, at, q.RunID)
 }
 
-// change is the log's row of what was done to a lineage.
+// change returns the row of the change log for a lineage.
 func (w lineageReturn) change(reason string) reverie.Change {
 	c := reverie.Change{ID: reverie.NewID(), Action: reverie.ActionUndo, MemoryID: w.HeadID, OldID: &w.HeadID,
 		OldStatement: w.Statement, Version: w.Version, Summary: reason, UndoneRunID: w.RunID}

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// Rows of one instant are told apart by what they did: a version is made before
-	// anything befalls it.
+	// Rows of the same time are ordered by what they did: the row that made a version comes first.
 	befellQuery = `select ` + store.ChangeColumns + `, coalesce(chunk_no, 0) as chunk_no from memory_change_log
 		where group_id = $1 and memory_id = any ($2::uuid[])
 		order by created_at, old_id is not distinct from memory_id, change_id`
@@ -26,8 +25,7 @@ const (
 		from memory_evidence where group_id = $1 and lineage_id = $2
 		order by created_at, evidence_no`
 
-	// What took the place of a version is another lineage's, be it at once or when a
-	// person let it pass.
+	// The replacement of a version is another lineage, written at once or after approval by a person.
 	decidedQuery = `select ` + store.DecisionColumns + ` from decisions where group_id = $1 and (memory_id = any ($2::uuid[])
 			or action in ('DELETE+ADD', 'HOLD') and target_id = any ($2::uuid[]))
 		order by created_at, run_id, chunk_no, decision_no`
@@ -38,7 +36,7 @@ const (
 		where group_id = $1 and run_id = any ($2::uuid[]) and status = 'approved'`
 )
 
-// evidenceRow is a row of memory_evidence: what a step of a run rests on.
+// evidenceRow is a row of memory_evidence: the evidence of a step.
 type evidenceRow struct {
 	reverie.Evidence
 	MemoryID  string         `db:"memory_id"`
@@ -54,12 +52,10 @@ type befellRow struct {
 	ChunkNo int `db:"chunk_no"`
 }
 
-// made tells whether the change made the version that it names: all others leave
-// the head as it is, or end it.
+// made reports whether the change made the version that it names. Other changes leave the head as it is, or end it.
 func (r befellRow) made() bool { return r.OldID == nil || *r.OldID != r.MemoryID }
 
-// lineage is what the database holds of a lineage, as it is put together to a
-// reverie.Why.
+// lineage is what the database has about a lineage, from which a reverie.Why is made.
 type lineage struct {
 	versions  []reverie.Memory
 	changes   []befellRow
@@ -67,26 +63,24 @@ type lineage struct {
 	decisions []reverie.Decision
 	sources   []store.SourceRow // of all versions
 	runs      map[string]reverie.Run
-	approved  map[deed]bool // what persons let pass
+	approved  map[deed]bool // what persons approved
 }
 
-// deed is what a run did to a version, making it included.
+// deed is what a run did to a version; the action may also be that it made it.
 type deed struct {
 	runID, memoryID string
 	action          reverie.Action
 }
 
-// Why returns what stands behind the lineage that the given version, old or new,
-// belongs to, oldest version first. Evidence and sources of runs that were taken
-// back are not among it: they support nothing any more. An empty groupID looks in all groups. A
-// version that does not exist, or is another group's, is reverie.ErrNotFound.
+// Why returns the history of the lineage that a version, old or new, belongs to, oldest version first. It leaves out
+// evidence and sources of undone runs. An empty groupID searches all groups. A version that does not exist, or belongs
+// to another group, is reverie.ErrNotFound.
 func (h *History) Why(ctx context.Context, groupID, memoryID string) (reverie.Why, error) {
 	return h.WhyAt(ctx, groupID, memoryID, reverie.When{})
 }
 
-// WhyAt is [History.Why] as of an instant, the zero time being now: see [reverie.Why.AsOf].
-// Strength, weight and last support of each version are those of then, as far as it goes by
-// the time of writing.
+// WhyAt is [History.Why] as of an instant; the zero time means now: see [reverie.Why.AsOf]. In recorded time, each
+// version has the strength, weight and last support of that instant.
 func (h *History) WhyAt(ctx context.Context, groupID, memoryID string, at reverie.When) (reverie.Why, error) {
 	why, err := pg.Read(ctx, h.db, "read what stands behind a memory", func(ctx context.Context,
 		t *pg.Tx) (reverie.Why, error) {
@@ -144,7 +138,7 @@ func readLineage(ctx context.Context, t *pg.Tx, groupID, lineageID string, at re
 			runIDs = append(runIDs, *c.RunID)
 		}
 	}
-	for _, d := range l.decisions { // of support there is no change
+	for _, d := range l.decisions { // support has no row in the change log
 		runIDs = append(runIDs, d.RunID)
 	}
 	var runs []reverie.Run
@@ -157,7 +151,7 @@ func readLineage(ctx context.Context, t *pg.Tx, groupID, lineageID string, at re
 	return l, l.readApproved(ctx, t, groupID, runIDs)
 }
 
-// readApproved reads what persons let pass of what the runs held.
+// readApproved reads which held steps of the runs persons approved.
 func (l *lineage) readApproved(ctx context.Context, t *pg.Tx, groupID string, runIDs pq.StringArray) error {
 	plans, err := pg.Select[reverie.HeldPlan](ctx, t, approvedPlansQuery, groupID, runIDs)
 	for _, plan := range plans {
@@ -168,7 +162,7 @@ func (l *lineage) readApproved(ctx context.Context, t *pg.Tx, groupID string, ru
 	return err
 }
 
-// why sorts what is there by version.
+// why sorts the rows by version.
 func (l lineage) why() reverie.Why {
 	why := reverie.Why{Versions: make([]reverie.WhyVersion, len(l.versions))}
 	at := make(map[string]*reverie.WhyVersion, len(l.versions))
@@ -203,7 +197,7 @@ func (l lineage) why() reverie.Why {
 	for _, decision := range l.decisions {
 		decision.UndoneAt = l.runs[decision.RunID].UndoneAt
 		v := at[decision.MemoryID]
-		if v == nil { // another lineage's: it took the place of the target, if that was deleted for it
+		if v == nil { // of another lineage: it replaced the target, if the target was deleted for it
 			v = at[decision.TargetID]
 			if !slices.ContainsFunc(v.Later, func(w reverie.WhyLater) bool {
 				return w.Action == reverie.ActionDelete &&
@@ -223,9 +217,8 @@ func (l lineage) why() reverie.Why {
 	return why
 }
 
-// addEvidence adds a piece of evidence to what it is for: the version's own, or
-// the support that a run gave it later. What a deletion rests on stands in the
-// change log.
+// addEvidence adds a piece of evidence to its version, or to the later support by a run. The evidence of a deletion
+// belongs to its row of the change log.
 func addEvidence(v *reverie.WhyVersion, e evidenceRow) {
 	switch made := e.Action == reverie.ActionCreate || e.Action == reverie.ActionUpdate; {
 	case made && e.Withdrawn:

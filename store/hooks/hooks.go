@@ -1,4 +1,4 @@
-// Package hooks keeps webhooks, and the events that they are told of until those are sent.
+// Package hooks stores webhooks, and their events until these are sent.
 package hooks
 
 import (
@@ -13,7 +13,7 @@ import (
 	"reverie/store/pg"
 )
 
-// Hooks are those of one database.
+// Hooks are the webhooks of one database.
 type Hooks struct{ db *pg.DB }
 
 // New returns the webhooks of a database.
@@ -27,7 +27,8 @@ const (
 			where group_id is not null and done_at is null group by 1) e on e.webhook_id = w.webhook_id
 		where ($1 = '' or w.group_id = $1) and ($2::uuid is null or w.webhook_id = $2) order by w.created_at, w.webhook_id`
 
-	// Of a webhook that fails one group is tried, the others when it answers again. Those that answer go first.
+	// Of a failing webhook only one group is tried, and the others after it answers again. Webhooks that answer come
+	// first.
 	dueQuery = `with heads as (
 			select distinct on (e.webhook_id, e.group_id) e.webhook_id, e.group_id, e.event_no, e.due_at, w.failures
 			from webhooks w join webhook_events e on e.webhook_id = w.webhook_id and e.done_at is null
@@ -39,7 +40,7 @@ const (
 		select webhook_id, group_id from ready where failures = 0 or nth = 1
 		order by failures > 0, nth, event_no limit $2`
 
-	// Who finds another one taking the event gets none.
+	// If another process takes the event meanwhile, this returns no row.
 	takeQuery = `with head as (
 			select event_id from webhook_events where group_id = $1 and webhook_id = $2 and done_at is null
 			order by event_no limit 1),
@@ -64,7 +65,8 @@ const (
 		from taken e left join memories m on m.group_id = $1 and m.memory_id = e.memory_id
 		left join runs r on r.group_id = $1 and r.run_id = e.run_id and e.type like 'run.%'`
 
-	// What is noted of an event counts for who has it: it may have been sent again meanwhile, or be another's.
+	// The outcome counts only if this process still has the event. Another one may have sent it again, or taken it,
+	// meanwhile.
 	sentQuery = `with sent as (
 			update webhook_events set done_at = $4, error = '' where group_id = $1 and event_id = $2 and due_at = $5),
 		answered as (update webhooks set failures = 0, failing_since = null, retry_at = 'epoch', last_error = ''
@@ -86,10 +88,10 @@ const (
 		where group_id is not null and webhook_id = $1`
 )
 
-// most is how many webhooks a group may have, or all groups together: each change is written once for each.
+// most is the most webhooks of a group, and the most for all groups: each change is written once for each.
 const most = 20
 
-// AddWebhook keeps a webhook. One more than there may be is reverie.ErrConflict.
+// AddWebhook stores a webhook. If there are too many, it returns reverie.ErrConflict.
 func (h *Hooks) AddWebhook(ctx context.Context, w reverie.Webhook) error {
 	return h.db.Run(ctx, pg.Work{What: "add a webhook", Do: func(ctx context.Context, t *pg.Tx) error {
 		n, err := t.ExecRows(ctx, `insert into webhooks (`+columns+`) select $1, $2, $3, $4, $5, $6, $7
@@ -103,12 +105,12 @@ func (h *Hooks) AddWebhook(ctx context.Context, w reverie.Webhook) error {
 	}})
 }
 
-// Webhooks are those of a group alone, or all there are where groupID is "", the oldest first.
+// Webhooks returns the webhooks of one group, or all webhooks if groupID is "", oldest first.
 func (h *Hooks) Webhooks(ctx context.Context, groupID string) ([]reverie.Webhook, error) {
 	return pg.QueryAll[reverie.Webhook](ctx, h.db, "list webhooks", listQuery, groupID, nil)
 }
 
-// Webhook is one of those of a group alone, or of all where groupID is "".
+// Webhook returns one webhook of a group, or any webhook if groupID is "".
 func (h *Hooks) Webhook(ctx context.Context, groupID, id string) (w reverie.Webhook, err error) {
 	if !reverie.IsID(id) {
 		return w, fmt.Errorf("webhook %q: %w", id, reverie.ErrNotFound)
@@ -117,7 +119,7 @@ func (h *Hooks) Webhook(ctx context.Context, groupID, id string) (w reverie.Webh
 	return w, pg.NotFoundIfEmpty(err, "webhook %s", id)
 }
 
-// RemoveWebhook forgets a webhook and its events.
+// RemoveWebhook deletes a webhook and its events.
 func (h *Hooks) RemoveWebhook(ctx context.Context, id string) error {
 	return h.db.Run(ctx, pg.Work{What: "remove a webhook", Do: func(ctx context.Context, t *pg.Tx) error {
 		err := t.Exec(ctx, `delete from webhooks where group_id is not null and webhook_id = $1`, id)
@@ -128,13 +130,13 @@ func (h *Hooks) RemoveWebhook(ctx context.Context, id string) error {
 	}})
 }
 
-// DueLanes are at most so many groups' events for webhooks of which the first is to be sent now.
+// DueLanes returns at most most lanes whose first event is due. A lane is the events of one group for one webhook.
 func (h *Hooks) DueLanes(ctx context.Context, most int) ([]reverie.WebhookLane, error) {
 	return pg.QueryAll[reverie.WebhookLane](ctx, h.db, "look for events to send", dueQuery, h.db.Now(), most)
 }
 
-// TakeEvent takes the first event of a lane for as long as sending it may take; false where none is due, or
-// somebody else has it. Gone tells that it is of a memory that was erased.
+// TakeEvent takes the first event of a lane for the time of the lease. ok is false if none is due, or if another
+// process has it. Gone in the event means that its memory was erased.
 func (h *Hooks) TakeEvent(ctx context.Context, lane reverie.WebhookLane, lease time.Duration) (e reverie.WebhookEvent, ok bool,
 	err error) {
 	err = h.db.Run(ctx, pg.Work{What: "take an event", ByKey: true, Do: func(ctx context.Context, t *pg.Tx) error {
@@ -148,19 +150,19 @@ func (h *Hooks) TakeEvent(ctx context.Context, lane reverie.WebhookLane, lease t
 	return e, ok, err
 }
 
-// EventSent notes that an event is with its webhook.
+// EventSent notes that the webhook has received an event.
 func (h *Hooks) EventSent(ctx context.Context, e reverie.WebhookEvent) error {
 	return h.db.Exec(ctx, "note that an event was sent", sentQuery, e.GroupID, e.ID, e.WebhookID, h.db.Now(), e.TakenFor)
 }
 
-// EventFailed notes that an event could not be sent, and what follows.
+// EventFailed notes that an event could not be sent, and what happens next.
 func (h *Hooks) EventFailed(ctx context.Context, e reverie.WebhookEvent, f reverie.WebhookFailure) error {
 	return h.db.Exec(ctx, "note that an event was not sent", failedQuery, e.GroupID, e.ID, e.WebhookID, h.db.Now(),
 		f.EventAgain, pg.ValidText(f.Why), f.GiveUp, f.Disable, f.HookAgain, e.TakenFor)
 }
 
-// ReplayEvents has the events of a webhook sent again that are of an instant or later, and from one of them on
-// where it is named, and enables the webhook. An event that is not kept is reverie.ErrNotFound.
+// ReplayEvents sends the events of a webhook again and enables the webhook. It takes the events since a time, and with
+// eventID only from that event on. An event that is no longer stored is reverie.ErrNotFound.
 func (h *Hooks) ReplayEvents(ctx context.Context, id string, since time.Time, eventID string) (n int, err error) {
 	var from int64
 	return pg.Run(ctx, h.db, pg.Work{What: "send events again"}, func(ctx context.Context, t *pg.Tx) (int, error) {
@@ -177,7 +179,7 @@ func (h *Hooks) ReplayEvents(ctx context.Context, id string, since time.Time, ev
 	})
 }
 
-// OldestEvent is the age of the oldest event that waits for a webhook that is not disabled.
+// OldestEvent returns the age of the oldest event that waits for an enabled webhook.
 func (h *Hooks) OldestEvent(ctx context.Context) (time.Duration, error) {
 	var at *time.Time
 	err := h.db.QueryRow(ctx, "look for the oldest event", &at, `select min(e.created_at) from webhooks w
@@ -189,7 +191,7 @@ func (h *Hooks) OldestEvent(ctx context.Context) (time.Duration, error) {
 	return max(h.db.Now().Sub(*at), 0), nil
 }
 
-// SweepEvents forgets events of before an instant, and says how many of them were never sent.
+// SweepEvents deletes the events before a time, and returns how many of them were never sent.
 func (h *Hooks) SweepEvents(ctx context.Context, before time.Time) (lost int, err error) {
 	return pg.Run(ctx, h.db, pg.Work{What: "forget old events"}, func(ctx context.Context, t *pg.Tx) (int, error) {
 		return pg.Get[int](ctx, t, `with swept as (delete from webhook_events where group_id is not null

@@ -1,5 +1,5 @@
-// Package links keeps who is who across groups, and reads what of a linked group may reach
-// another. Each statement is of one group.
+// Package links stores which people of different groups are the same person. It also reads which facts of a linked
+// group another group may see. Each statement concerns one group.
 package links
 
 import (
@@ -18,17 +18,18 @@ import (
 	"reverie/store/pg"
 )
 
-// Links are those of one database.
+// Links are the links of one database.
 type Links struct {
 	db     *pg.DB
-	others reverie.Reach // of facts of which nobody has said how far they reach
+	others reverie.Reach // scope of facts without a scope of their own
 }
 
-// New returns the links of a database. Facts of which nobody has said how far they reach are of
-// the scope otherwise; "" is [reverie.ReachGroup].
+// New returns the links of a database. Facts without a scope of their own have the scope otherwise; "" means
+// [reverie.ReachGroup].
 func New(db *pg.DB, otherwise reverie.Reach) *Links { return &Links{db, otherwise} }
 
-// mostGroups is with how many other groups one may be linked: a search reads each of them, in about a millisecond.
+// mostGroups is the most other groups that a group may be linked with. A search reads each of them, in about a
+// millisecond.
 const mostGroups = 200
 
 const (
@@ -46,13 +47,13 @@ const (
 	unlinkQuery = `delete from entity_links where group_id = $1 and entity_id = $2 and other_group_id = $3
 		and other_entity_id = $4`
 
-	// An account whose id is only the name that it writes under is no platform's.
+	// If the id of an account is only a display name, no platform has assigned it.
 	accountsQuery = `select n.name from entity_names n where n.group_id = $1 and n.entity_id = $2 and n.kind = 'id'
 		and n.ended_at is null and not exists (
 			select 1 from messages m where m.group_id = $1 and m.author = n.name and m.author_id = n.name)`
 
-	// persons are, for each link of the group that is looked at, the root: who the linked entity is
-	// read as, and all that are read as the same. One that is no person any more is nobody.
+	// persons has, for each link of the group that is read, its root: the entity that the linked one is merged into. It
+	// also has all entities merged into the root. A root that is no active person has no rows.
 	persons = `
 		up (entity_id, at) as (
 			select entity_id, entity_id from link
@@ -68,14 +69,14 @@ const (
 			select p.entity_id, p.root, n.name from persons p
 				join entity_names n on n.group_id = $1 and n.entity_id = p.part and n.kind = 'id' and n.ended_at is null)`
 
-	// The links of those who take part in a group.
+	// The links of the people in a group.
 	partakersQuery = `with recursive link as (select * from entity_links where group_id = $1),` + persons + `
 		select ` + columns + ` from link where entity_id in (select entity_id from accounts) order by other_group_id`
 
-	// What a person of this group has said of themselves, and whose link stands in this group, too: the facts of
-	// scope person whose evidence is messages of theirs alone. A version that was made of somebody else's
-	// words is left out, also where they are withdrawn, and so is one that follows on words which no message
-	// made: an editor's, or another system's. Of an instant, versions of the past are looked at, too.
+	// The facts that a linked person of this group has said about themselves. The link must exist in this group, too.
+	// The facts have the scope person, and only messages of that person as evidence. Versions with words of somebody
+	// else are left out, even if that evidence is withdrawn. So are versions that follow one without messages, from an
+	// editor or another system. For a past instant, ended versions are read, too.
 	factsQuery = `with recursive link as (
 			select l.entity_id from entity_links l
 				join unnest($3::uuid[], $4::uuid[]) as u (entity_id, other) on l.entity_id = u.entity_id and l.other_entity_id = u.other
@@ -116,8 +117,8 @@ const (
 						where e.kind = 'person' and e.status = 'active' limit 3) three)
 					else g.private = 'off' end)`
 
-	// Who is called what in a group, by its entities and by whoever has written in it. Whose name is not
-	// a person's of the links is somebody else's. Authors are found one after another, by the index.
+	// The names in a group: those of its entities, and those of all authors. A name that does not belong to a linked
+	// person has no entity. A recursive query finds the authors one by one through the index.
 	namesQuery = `with recursive link as (select unnest($2::uuid[]) as entity_id),` + persons + `,
 		authors (author, author_id) as (
 			(select author, author_id from messages where group_id = $1 and author <> '' order by author, author_id limit 1)
@@ -132,7 +133,7 @@ const (
 		union select a.author, coalesce(c.root::text, '') from authors a left join accounts c on c.name = a.author_id`
 )
 
-// Of lists the links of an entity, and of those that were merged into it.
+// Of lists the links of an entity, and those of entities merged into it.
 func (l *Links) Of(ctx context.Context, e reverie.Entity) ([]reverie.EntityLink, error) {
 	ids := pq.StringArray{e.ID}
 	for _, n := range e.Names {
@@ -142,8 +143,8 @@ func (l *Links) Of(ctx context.Context, e reverie.Entity) ([]reverie.EntityLink,
 	return append([]reverie.EntityLink{}, list...), err
 }
 
-// Link says that somebody in one group is somebody in another. Both are people who stand for
-// themselves. Unless both have an account of the same id, of one platform, it has to be forced.
+// Link links a person in one group to a person in another. Both must be active entities. Unless both have an account
+// with the same id on one platform, the link must be forced.
 func (l *Links) Link(ctx context.Context, q reverie.LinkQuery) error {
 	what := fmt.Sprintf("link entity %s of group %q with %s of group %q", q.A.EntityID, q.A.GroupID, q.B.EntityID, q.B.GroupID)
 	return l.both(ctx, what, q.A, q.B, func(ctx context.Context, t *pg.Tx) error {
@@ -190,7 +191,7 @@ func (l *Links) Link(ctx context.Context, q reverie.LinkQuery) error {
 	})
 }
 
-// Unlink takes a link back, also where one of its ends is gone. One that is not there is
+// Unlink deletes a link, even if one of its entities no longer exists. A link that does not exist is
 // reverie.ErrNotFound.
 func (l *Links) Unlink(ctx context.Context, a, b reverie.EntityEnd) error {
 	what := fmt.Sprintf("unlink entity %s of group %q from %s of group %q", a.EntityID, a.GroupID, b.EntityID, b.GroupID)
@@ -210,7 +211,8 @@ func (l *Links) Unlink(ctx context.Context, a, b reverie.EntityEnd) error {
 	})
 }
 
-// both works on two groups, in the order of their ids, while nobody erases or merges in them.
+// both runs do while it holds the locks of two groups, in the order of their ids, so that nobody erases or merges in
+// them.
 func (l *Links) both(ctx context.Context, what string, a, b reverie.EntityEnd, do func(context.Context, *pg.Tx) error) error {
 	if a.GroupID == b.GroupID {
 		return fmt.Errorf("%s: both are of one group; `reverie entity merge` says that they are the same: %w", what, reverie.ErrInvalid)
@@ -225,10 +227,9 @@ func (l *Links) both(ctx context.Context, what string, a, b reverie.EntityEnd, d
 	}})
 }
 
-// Shared reads, group by group, the facts that may reach a group: those of scope person that
-// somebody who is linked with one of its members has said in a group that is not private. Past
-// has it look at versions that stand no more, too. Of each group it reads as that one's reader
-// alone.
+// Shared reads the facts that a group may see, group by group. These are facts of scope person that a linked member has
+// said in a group that is not private. With past it also reads ended versions. It reads each group as the reader of
+// that group alone.
 func (l *Links) Shared(ctx context.Context, groupID string, past bool) (all []reverie.SharedFacts, err error) {
 	what := fmt.Sprintf("read the links of group %q", groupID)
 	list, err := pg.Lookup(ctx, l.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.EntityLink, error) {
@@ -249,7 +250,7 @@ func (l *Links) Shared(ctx context.Context, groupID string, past bool) (all []re
 	return all, err
 }
 
-// of reads what of a group may reach another, by the links that this one has.
+// of reads what a group may share with another, by the links of the other.
 func (l *Links) of(ctx context.Context, groupID, reader string, links []reverie.EntityLink, past bool) (r reverie.SharedFacts,
 	err error) {
 	r.GroupID = groupID

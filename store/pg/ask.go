@@ -2,19 +2,19 @@ package pg
 
 import "context"
 
-// Asked is a statement whose answer is read later: see [Tx.Ask].
+// Asked is a statement whose result is read later: see [Tx.Ask].
 type Asked struct {
-	read func() error // nil: it is read
+	read func() error // nil once the result is read
 	err  error
-	seen bool // whoever asked has the answer, or the error
+	seen bool // the caller has the result, or the error
 
-	ahead     bool // it was kept back by its connection: the rest is how it was asked
+	ahead     bool // its connection has queued it; the fields below describe it
 	statement driverStmt
 	question  question
 }
 
-// Ask has a statement run with the next one that is waited for, in the same round trip, as [Tx.Exec]
-// does. Its row goes into dest when it is read, or at the latest before the commit.
+// Ask queues a statement, as [Tx.Exec] does. It is sent with the next statement that waits for its result, in the same
+// round trip. The first row goes into dest when the result is read, and at the latest before the commit.
 func (t *Tx) Ask(ctx context.Context, dest any, query string, args ...any) *Asked {
 	return t.ask(ctx, ReadRow, dest, query, args)
 }
@@ -28,7 +28,7 @@ type readFunc = func(ctx context.Context, q Querier, dest any, query string, arg
 
 func (t *Tx) ask(ctx context.Context, read readFunc, dest any, query string, args []any) *Asked {
 	a := &Asked{}
-	if len(args) == 0 { // the driver has it answered in another form than what is kept back
+	if len(args) == 0 { // without arguments, the driver expects another form of result than the queue has
 		a.err = read(ctx, t, dest, query)
 		t.asked = append(t.asked, a)
 		return a
@@ -46,7 +46,7 @@ func (t *Tx) ask(ctx context.Context, read readFunc, dest any, query string, arg
 	return a
 }
 
-// Read waits for the answer, unless it is there. Its errors are those of [Tx.Get].
+// Read waits for the result, unless it is read already. Its errors are those of [Tx.Get].
 func (a *Asked) Read() error {
 	if a.read != nil {
 		a.err = a.read()
@@ -56,7 +56,8 @@ func (a *Asked) Read() error {
 	return a.err
 }
 
-// Then has check look at the answer, and at the error of reading it, when it is read.
+// Then calls check with the error of reading the result, once it is read. check may use the result, and returns the
+// error of Read.
 func (a *Asked) Then(check func(error) error) *Asked {
 	if read := a.read; read != nil {
 		a.read = func() error { return check(read()) }
@@ -66,7 +67,7 @@ func (a *Asked) Then(check func(error) error) *Asked {
 	return a
 }
 
-// ReadAsked reads what was asked and nobody has read.
+// ReadAsked reads the results that nobody has read yet.
 func (t *Tx) ReadAsked() error {
 	for _, a := range t.asked {
 		if a.seen {
@@ -79,7 +80,7 @@ func (t *Tx) ReadAsked() error {
 	return nil
 }
 
-// askedKey is of a statement that is asked, or read.
+// askedKey marks the context of a statement that is queued by Ask, or whose result is read.
 type askedKey struct{}
 
 func asked(ctx context.Context) *Asked {

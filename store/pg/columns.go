@@ -11,15 +11,14 @@ import (
 	"github.com/lib/pq"
 )
 
-// Columns are rows on their way into a statement that unnests one array for each column of
-// them. The zero value has no rows.
+// Columns collects rows for a statement that unnests one array for each column. The zero value has no rows.
 type Columns struct {
-	arrays [][]*string // as PostgreSQL reads them from text
-	err    error       // of the first value that cannot be sent
+	arrays [][]*string // elements in PostgreSQL's text form
+	err    error       // the first value that cannot be sent
 }
 
-// Add adds a row. Its values are texts, numbers, truth values, times, a [driver.Valuer] of
-// one such as [JSON], or a pointer to one; nil is NULL. All rows have as many values.
+// Add adds a row. A value is a string, a number, a bool, a time, a [driver.Valuer] of one of them such as [JSON], or a
+// pointer to one; nil is NULL. All rows have the same number of values.
 func (c *Columns) Add(values ...any) {
 	if c.arrays == nil {
 		c.arrays = make([][]*string, len(values))
@@ -33,7 +32,7 @@ func (c *Columns) Add(values ...any) {
 	}
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (c Columns) Len() int {
 	if len(c.arrays) == 0 {
 		return 0
@@ -41,7 +40,7 @@ func (c Columns) Len() int {
 	return len(c.arrays[0])
 }
 
-// Args are the arguments of a statement: those given, and then an array for each column.
+// Args returns the arguments of a statement: the given ones, then one array for each column.
 func (c Columns) Args(before ...any) ([]any, error) {
 	args := append([]any{}, before...)
 	for _, a := range c.arrays {
@@ -50,8 +49,7 @@ func (c Columns) Args(before ...any) ([]any, error) {
 	return args, c.err
 }
 
-// Exec is [Tx.Exec] of a statement that takes the arguments given and then an array for each
-// column. Without rows it does nothing.
+// Exec is [Tx.Exec] with the given arguments, then one array for each column. Without rows it does nothing.
 func (c Columns) Exec(ctx context.Context, t *Tx, query string, before ...any) error {
 	if c.Len() == 0 {
 		return nil
@@ -63,7 +61,7 @@ func (c Columns) Exec(ctx context.Context, t *Tx, query string, before ...any) e
 	return t.Exec(ctx, query, args...)
 }
 
-// ExecRows is [Tx.ExecRows] of such a statement.
+// ExecRows is [Tx.ExecRows] with the same arguments.
 func (c Columns) ExecRows(ctx context.Context, t *Tx, query string, before ...any) (int, error) {
 	if c.Len() == 0 {
 		return 0, nil
@@ -75,7 +73,7 @@ func (c Columns) ExecRows(ctx context.Context, t *Tx, query string, before ...an
 	return t.ExecRows(ctx, query, args...)
 }
 
-// Select reads the rows that such a statement returns. Without rows it does nothing.
+// Select reads the rows that a statement with the same arguments returns. Without rows it does nothing.
 func (c Columns) Select(ctx context.Context, t *Tx, dest any, query string, before ...any) error {
 	if c.Len() == 0 {
 		return nil
@@ -87,7 +85,7 @@ func (c Columns) Select(ctx context.Context, t *Tx, dest any, query string, befo
 	return t.Select(ctx, dest, query, args...)
 }
 
-// textOf is a value as PostgreSQL reads it from text, nil for NULL.
+// textOf returns a value in PostgreSQL's text form, nil for NULL.
 func textOf(v any) (*string, error) {
 	var s string
 	switch v := v.(type) {

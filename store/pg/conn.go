@@ -14,11 +14,11 @@ import (
 	"github.com/lib/pq"
 )
 
-// connector opens connections whose transactions begin together with their first statement.
+// connector opens connections that send the begin of a transaction together with its first statement.
 type connector struct {
 	*pq.Connector
 	unprepared bool   // see Options
-	guard      string // what each transaction begins with besides its settings
+	guard      string // sent at the begin of each transaction, after its settings
 }
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -36,8 +36,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &conn{driverConn: full, statements: map[string]driverStmt{}, link: o.link, unprepared: c.unprepared, guard: c.guard}, nil
 }
 
-// driverConn is what the driver's connections can do, among it to end the
-// transaction that is under way.
+// driverConn is what the driver's connections implement, including the end of a transaction.
 type driverConn interface {
 	driver.Conn
 	driver.ConnPrepareContext
@@ -50,21 +49,22 @@ type driverConn interface {
 	driver.Tx
 }
 
-// conn prepares statements of its own, where the context asks for it. A statement is prepared
-// when it comes for the second time: a process that ends soon would prepare for nothing.
+// conn prepares statements by itself if the context asks for it. It prepares a statement when it comes for the second
+// time, because a process that ends soon would prepare it for nothing.
 type conn struct {
 	driverConn
 	statements map[string]driverStmt // by text; nil for one that has come once
 	link       *timedConn
 	unprepared bool
 	guard      string
-	began      int    // what link.queue.sent was when the transaction under way began
-	reads      bool   // it only reads
-	failed     error  // what it failed by: it can only be rolled back
-	over       func() // ends what the transaction under way heeds; nil where there is none
+	began      int    // value of link.queue.sent when the transaction began
+	reads      bool   // the transaction is read-only
+	failed     error  // the transaction has failed by this error and can only be rolled back
+	over       func() // ends the watch on the transaction's context; nil outside of one
 }
 
-// heed is [timedConn.heed] for what belongs to no transaction: that heeds its own context to its end.
+// heed is [timedConn.heed] for statements outside of transactions. A transaction already watches its own context until
+// it ends.
 func (c *conn) heed(ctx context.Context) (stop func()) {
 	if c.over != nil {
 		return func() {}
@@ -72,10 +72,10 @@ func (c *conn) heed(ctx context.Context) (stop func()) {
 	return c.link.heed(ctx)
 }
 
-// maxStatements bounds what one connection keeps prepared.
+// maxStatements is the most prepared statements of one connection.
 const maxStatements = 200
 
-// driverStmt is what the driver's statements can do.
+// driverStmt is what the driver's statements implement.
 type driverStmt interface {
 	driver.Stmt
 	driver.StmtExecContext
@@ -84,12 +84,12 @@ type driverStmt interface {
 
 type preparingKey struct{}
 
-// preparing is the context of statements that are prepared, unless nothing is to be.
+// preparing returns a context whose statements are prepared, unless the connection is unprepared.
 func preparing(ctx context.Context) context.Context {
 	return context.WithValue(ctx, preparingKey{}, true)
 }
 
-// prepared returns the statement of a query, nil where it is to be sent as it is.
+// prepared returns the prepared statement of a query, nil if the query must be sent as it is.
 func (c *conn) prepared(ctx context.Context, query string, args []driver.NamedValue) (driverStmt, error) {
 	if on, _ := ctx.Value(preparingKey{}).(bool); !on || c.unprepared || len(args) == 0 {
 		return nil, nil
@@ -113,8 +113,8 @@ func (c *conn) prepared(ctx context.Context, query string, args []driver.NamedVa
 	return st, nil
 }
 
-// QueryContext has another connection asked where this one is broken. Outside of transactions
-// it only looks; in one the pool asks nobody else.
+// QueryContext runs a query. Outside of transactions it only reads. If the connection is broken there, the pool tries
+// another one. Within a transaction the pool cannot.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
 	defer c.heed(ctx)()
 	var st driverStmt
@@ -127,7 +127,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		st, err = c.prepared(ctx, query, args)
 	}
 	if settings, ok := ctx.Value(loneKey{}).(Settings); err == nil && ok {
-		// From here on the next request is the query's: both are one transaction, that ends with it.
+		// The settings are sent with the query. Both are one implicit transaction, which ends with the query.
 		if err = errInTransaction; c.over == nil {
 			err = c.set(ctx, settings)
 		}
@@ -151,7 +151,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return nil, err
 }
 
-// fail notes the error that a transaction failed by, which what comes later in it fails by, too.
+// fail notes the error by which a transaction failed. All later statements of the transaction return it.
 func (c *conn) fail(err error) {
 	if c.over != nil && c.failed == nil {
 		c.failed = err
@@ -160,7 +160,7 @@ func (c *conn) fail(err error) {
 
 var errInTransaction = errors.New("a read with settings of its own is no part of a transaction")
 
-// utcRows have all times in UTC, whatever the time zone of the server.
+// utcRows returns all times in UTC, whatever the time zone of the server.
 type utcRows struct{ driver.Rows }
 
 func (r utcRows) Next(dest []driver.Value) error {
@@ -173,11 +173,11 @@ func (r utcRows) Next(dest []driver.Value) error {
 	return err
 }
 
-// ExecContext writes, always in a transaction.
+// ExecContext runs a statement that writes. It is always part of a transaction.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (res driver.Result, err error) {
 	queued, _ := ctx.Value(queuedKey{}).(bool)
 	switch {
-	case asked(ctx) != nil && waiting(ctx): // it is read at once
+	case asked(ctx) != nil && waiting(ctx): // the query that reads it follows at once
 		return driver.ResultNoRows, nil
 	case asked(ctx) != nil || queued && !waiting(ctx):
 		res, err = c.keepBack(ctx, query, args)
@@ -199,14 +199,14 @@ func (c *conn) exec(ctx context.Context, st driverStmt, query string, args []dri
 	return c.driverConn.ExecContext(ctx, query, args)
 }
 
-// keepBack has a statement sent with the next one that is waited for. See queue. After one that
-// failed there may be no transaction, and it would be committed by itself.
+// keepBack queues a statement, to be sent with the next one that waits for its result: see queue. After a failed
+// statement it refuses, because the transaction may have ended, and the statement would be committed by itself.
 func (c *conn) keepBack(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if c.failed != nil {
 		return nil, c.failed
 	}
 	st, err := c.prepared(ctx, query, args)
-	if err != nil { // it waits for an answer, if it prepares
+	if err != nil { // preparing waits for an answer
 		return nil, err
 	}
 	q := &c.link.queue
@@ -222,14 +222,14 @@ type queuedKey struct{}
 
 type waitingKey struct{}
 
-// waited is a context in which every statement is waited for.
+// waited returns a context in which no statement is queued.
 func waited(ctx context.Context) context.Context { return context.WithValue(ctx, waitingKey{}, true) }
 
 func waiting(ctx context.Context) bool { return ctx.Value(waitingKey{}) != nil }
 
-// retryElsewhere has the pool go on to another connection, and at last to a new one, where this one
-// broke before it had done anything: after a failover all that are kept are broken. One
-// that went silent has taken its time already.
+// retryElsewhere makes the pool try another connection, and at last a new one, if this one broke before it did
+// anything. After a failover all open connections are broken. A connection that timed out is not retried: its caller
+// has waited long enough.
 func retryElsewhere(ctx context.Context, err error) error {
 	var link *net.OpError
 	if ctx.Err() == nil && errors.As(err, &link) && !link.Timeout() {
@@ -238,8 +238,8 @@ func retryElsewhere(ctx context.Context, err error) error {
 	return err
 }
 
-// BeginTx begins a transaction with the settings of the context. Its isolation is what the
-// code counts on, whatever the server's default: what is read after a lock is of after it.
+// BeginTx begins a transaction with the settings of the context. It sets the isolation that the code relies on,
+// whatever the server's default: a read after a lock sees the state after the lock.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	begin := "BEGIN READ WRITE"
 	if opts.ReadOnly {
@@ -256,7 +256,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	settings, _ := ctx.Value(settingsKey{}).(Settings)
 	c.over, c.began, c.reads, c.failed = c.link.heed(ctx), c.link.queue.sent, opts.ReadOnly, nil
 	if err := c.begin(ctx, begin, settings); err != nil {
-		_ = c.Rollback() // begun all the same, if only a setting failed; else the connection is given up
+		_ = c.Rollback() // if only a setting failed, it has begun; else the pool drops the connection
 		return nil, retryElsewhere(ctx, err)
 	}
 	return c, nil
@@ -269,15 +269,15 @@ func (c *conn) begin(ctx context.Context, begin string, settings Settings) error
 	return c.set(ctx, settings)
 }
 
-// set has the next request begin with settings.
+// set queues settings, to be sent with the next request.
 func (c *conn) set(ctx context.Context, settings Settings) error {
 	query, args := settings.query()
 	_, err := c.keepBack(preparing(ctx), query+c.guard, args)
 	return err
 }
 
-// Commit does not wait for the end of a transaction that only reads. A statement that was kept
-// back until now and fails costs the connection: the driver gives up one whose commit fails.
+// Commit does not wait for the end of a read-only transaction. If a queued statement of it fails now, the connection is
+// lost, because the driver drops a connection whose commit fails.
 func (c *conn) Commit() error {
 	defer c.ended()
 	if !c.reads {
@@ -288,7 +288,7 @@ func (c *conn) Commit() error {
 		return nil
 	}
 	if _, err := c.keepBack(context.Background(), "COMMIT", nil); err != nil {
-		return driver.ErrBadConn // it is in the middle of something
+		return driver.ErrBadConn // the transaction has failed, so the pool drops the connection
 	}
 	if c.link.send(c.link.queue.flush()) != nil {
 		return driver.ErrBadConn
@@ -305,32 +305,32 @@ func (c *conn) Rollback() error {
 	return c.driverConn.Rollback()
 }
 
-// unsent tells whether nothing of the transaction was sent.
+// unsent reports whether nothing of the transaction was sent.
 func (c *conn) unsent() bool { return c.link.queue.sent == c.began }
 
-// ended has the link heed nobody's context any more.
+// ended ends the watch on the transaction's context.
 func (c *conn) ended() {
 	c.over()
 	c.over, c.failed = nil, nil
 }
 
 type (
-	settingsKey struct{} // of a transaction
-	loneKey     struct{} // of a read that is a transaction
+	settingsKey struct{} // settings of a transaction
+	loneKey     struct{} // settings of a single read that is its own transaction
 )
 
-// withSettings is the context of a transaction that begins with settings.
+// withSettings returns a context whose transactions begin with settings.
 func withSettings(ctx context.Context, settings Settings) context.Context {
 	return context.WithValue(ctx, settingsKey{}, settings)
 }
 
-// Settings are names and values of PostgreSQL's settings, in turns, for one transaction.
+// Settings are PostgreSQL settings for one transaction: names and values, alternating.
 type Settings []string
 
-// setQueries are the statements that make so many settings.
+// setQueries caches the statements by their number of settings.
 var setQueries sync.Map
 
-// query is a statement that makes the settings, and its arguments.
+// query returns the statement that makes the settings, with its arguments.
 func (s Settings) query() (string, []driver.NamedValue) {
 	args := make([]driver.NamedValue, len(s))
 	for i, word := range s {

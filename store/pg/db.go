@@ -21,32 +21,30 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Options say where the database is and how long to wait for it. Zero values
-// take the defaults named below.
+// Options say where the database is and how long to wait for it. Zero values mean the defaults named below.
 type Options struct {
-	// URL is a PostgreSQL URL or key=value string. Where it names no sslmode
-	// (nor does PGSSLMODE), Unix sockets and loopback addresses use disable and
-	// everything else require.
+	// URL is a PostgreSQL URL or key=value string. If neither it nor PGSSLMODE has an sslmode, Unix sockets and
+	// loopback addresses use disable, and all others require.
 	URL              string
-	MaxConns         int           // open connections at most; 8
-	ReadTimeout      time.Duration // for the server to say anything at all; 60s. Keep it above StatementTimeout
+	MaxConns         int           // most open connections; 8
+	ReadTimeout      time.Duration // longest silence of the server; 60s. Keep it above StatementTimeout
 	StatementTimeout time.Duration // for one statement; 30s
 	LockTimeout      time.Duration // for one lock; 10s
-	IdleTimeout      time.Duration // for a transaction that stands still, on the server; 15s
-	// Unprepared sends statements without preparing them, for poolers that
-	// cannot carry prepared statements (PgBouncer before 1.21 in transaction mode).
+	IdleTimeout      time.Duration // for an idle transaction, on the server; 15s
+	// Unprepared sends statements without preparing them. It is for poolers that do not support prepared statements
+	// (PgBouncer before 1.21 in transaction mode).
 	Unprepared bool
-	Now        func() time.Time // the clock of everything but leases; time.Now
-	ReaderRole string           // the role of confined reads, "" for none; see store.AsReader
+	Now        func() time.Time // clock for everything but leases; time.Now
+	ReaderRole string           // role of confined reads; "" for none; see store.AsReader
 
-	Schema []string // the search path, instead of the server's default
-	Dial   DialFunc // opens network connections; nil is net.Dialer
+	Schema []string // search path; empty for the server's default
+	Dial   DialFunc // opens network connections; nil: net.Dialer
 
-	distributed bool   // over several servers, by Citus
-	place       *place // of the part of it that this is
+	distributed bool   // Citus has distributed the tables over several servers
+	place       *place // the shard that this pool belongs to; nil for the whole database
 }
 
-// WithDefaults fills in what is zero.
+// WithDefaults replaces zero values by the defaults.
 func (o Options) WithDefaults() Options {
 	o.MaxConns = cmp.Or(o.MaxConns, 8)
 	o.ReadTimeout = cmp.Or(o.ReadTimeout, 60*time.Second)
@@ -62,10 +60,10 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// DB is a pool of connections to one database. Its methods may be called concurrently.
+// DB is a pool of connections to one database. It is safe for concurrent use.
 type DB struct {
-	// Confine returns more settings of a read-only transaction, such as its role; none
-	// at first. Set it before the first use.
+	// Confine returns additional settings of a read-only transaction, such as its role. The default returns none. Set
+	// it before the first use.
 	Confine func(ctx context.Context) (Settings, error)
 	// Reasons explains violated constraints to callers, by the constraint's name. Set it before the first use.
 	Reasons map[string]string
@@ -74,20 +72,20 @@ type DB struct {
 	opts Options
 
 	*pooled
-	vectorOID atomic.Uint32 // of this database's vector type; 0 until asked
+	vectorOID atomic.Uint32 // OID of this database's vector type; 0 until asked
 
 	shards shards
-	whole  *DB // what this is a shard of
+	whole  *DB // for a shard: the whole database
 }
 
 // pooled is what a database and its shards share.
 type pooled struct {
 	conns    chan struct{} // one element for each connection in use or held back: see acquireConn
-	heldBack atomic.Int64  // how many of conns are held back
-	wrote    atomic.Bool   // anything was committed
+	heldBack atomic.Int64  // how many elements of conns are held back
+	wrote    atomic.Bool   // something was committed
 }
 
-// Open connects and pings. Wrong settings are reverie.ErrConfiguration.
+// Open connects and pings. Invalid settings are reverie.ErrConfiguration.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	opts = opts.WithDefaults()
 	db, err := Connect(opts)
@@ -105,15 +103,15 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	return d, nil
 }
 
-// Citus watches a table that it has distributed by a trigger.
+// Citus adds a trigger to a table that it has distributed.
 const distributedQuery = `select exists (select from pg_trigger t join pg_proc p on p.oid = t.tgfoid
 	where t.tgrelid = to_regclass('groups') and p.proname = 'citus_truncate_trigger')`
 
-// Distributed tells whether the tables were distributed over several servers when the database was opened.
+// Distributed reports whether the tables were distributed over several servers when the database was opened.
 func (d *DB) Distributed() bool { return d.opts.distributed }
 
-// Connect opens a plain pool with the settings of opts: for migrations and other work whose
-// statements cannot run in a transaction. It does not ping.
+// Connect opens a plain pool with the settings of opts, for migrations and other statements that cannot run in a
+// transaction. It does not ping.
 func Connect(opts Options) (*sql.DB, error) {
 	opts = opts.WithDefaults()
 	if opts.URL == "" {
@@ -121,7 +119,7 @@ func Connect(opts Options) (*sql.DB, error) {
 	}
 	cfg, err := pq.NewConfig(opts.URL)
 	if err != nil {
-		var bad *url.Error // its text repeats the URL, password and all
+		var bad *url.Error // its text contains the URL with the password
 		if errors.As(err, &bad) {
 			err = bad.Err
 		}
@@ -136,7 +134,7 @@ func Connect(opts Options) (*sql.DB, error) {
 		cfg.SSLMode = defaultSSLMode(cfg)
 	}
 	if cfg.SSLMode == pq.SSLModeAllow {
-		cfg.SSLMode = pq.SSLModePrefer // that a server refuses links without TLS shows too late
+		cfg.SSLMode = pq.SSLModePrefer // a refusal of links without TLS comes too late
 	}
 	if cfg.ApplicationName == "" {
 		cfg.ApplicationName = "reverie"
@@ -159,7 +157,7 @@ func Connect(opts Options) (*sql.DB, error) {
 		}
 	}
 	link := &dialer{dial: opts.Dial, timeout: opts.ReadTimeout, cfg: cfg, names: namesOf(cfg)}
-	cfg.SSLMode = pq.SSLModeDisable // above the link, see upgrade
+	cfg.SSLMode = pq.SSLModeDisable // the dialer does TLS below the link: see encrypt
 	pqConnector, err := pq.NewConnectorConfig(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("read the database URL: %w: %w", err, reverie.ErrConfiguration)
@@ -172,7 +170,7 @@ func Connect(opts Options) (*sql.DB, error) {
 	return db, nil
 }
 
-// Ping asks the server for a sign of life.
+// Ping checks that the server answers.
 func (d *DB) Ping(ctx context.Context) error { return PingDB(ctx, d.db) }
 
 // PingDB is [DB.Ping] for a plain pool.
@@ -184,7 +182,7 @@ func unreachable(ctx context.Context, err error) error {
 	return Translate(ctx, err, "connect to the database (is REVERIE_DATABASE_URL right, and is it running?)")
 }
 
-// Close closes all connections. Statements under way end with an error.
+// Close closes all connections. Statements in progress fail.
 func (d *DB) Close() error {
 	d.shards.close()
 	if err := d.db.Close(); err != nil {
@@ -193,19 +191,19 @@ func (d *DB) Close() error {
 	return nil
 }
 
-// Options are the settings that the pool was opened with, defaults filled in.
+// Options returns the settings of the pool, with defaults.
 func (d *DB) Options() Options { return d.opts }
 
-// Now is the configured clock, at the precision that PostgreSQL keeps.
+// Now returns the time of the configured clock, at PostgreSQL's precision.
 func (d *DB) Now() time.Time { return d.opts.Now().UTC().Truncate(time.Microsecond) }
 
-// Wrote tells whether anything was written.
+// Wrote reports whether anything was committed.
 func (d *DB) Wrote() bool { return d.wrote.Load() }
 
 // SetNow replaces the clock. Call it before the first use.
 func (d *DB) SetNow(now func() time.Time) { d.opts.Now = now }
 
-// defaultSSLMode is disable only where nobody can listen in.
+// defaultSSLMode is disable only where nobody can read the traffic.
 func defaultSSLMode(cfg pq.Config) pq.SSLMode {
 	for _, h := range hosts(cfg) {
 		if !local(h) {

@@ -12,21 +12,21 @@ import (
 // DialFunc opens a network connection.
 type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dialer opens connections whose every read and write has a deadline, and ends with the context of
-// whoever waits. The driver waits for ever on a link that has gone silent, whatever the context says.
+// dialer opens connections with a deadline for every read and write, which also ends with the context of the caller.
+// The driver itself would wait forever on a silent link, whatever the context.
 type dialer struct {
 	dial    DialFunc
 	timeout time.Duration
-	cfg     pq.Config         // what TLS is to be
+	cfg     pq.Config         // the TLS settings
 	names   map[string]string // see namesOf
 }
 
-// Dial is unused by the driver, which prefers DialContext, but it asks for it.
+// Dial exists because the driver requires it. The driver uses DialContext.
 func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, address)
 }
 
-// DialTimeout is unused by the driver, which prefers DialContext, but it asks for it.
+// DialTimeout exists because the driver requires it. The driver uses DialContext.
 func (d *dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -36,7 +36,7 @@ func (d *dialer) DialTimeout(network, address string, timeout time.Duration) (ne
 func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	o, ok := ctx.Value(openingKey{}).(*opening)
 	timeout := d.timeout
-	if !ok { // the driver's own, to have a statement canceled: the answer is not worth a wait
+	if !ok { // the driver itself dials to cancel a statement, and needs no answer
 		timeout = min(timeout, parting)
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -54,36 +54,36 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	return c, nil
 }
 
-// parting is how long the server has to answer whoever waits for it no longer.
+// parting is how long the server may still answer after the caller's context has ended.
 const parting = 2 * time.Second
 
-// opening is a connection that somebody waits for. The driver may try several links for it.
+// opening is a connection that a caller waits for. The driver may open several links for it.
 type opening struct {
-	ctx   context.Context // of whoever waits
-	link  *timedConn      // the last one
+	ctx   context.Context // of the caller
+	link  *timedConn      // the last link
 	close func()
 }
 
 type openingKey struct{}
 
-// timedConn gives each read and write its own deadline, without lengthening one
-// that the driver has set for the handshake.
+// timedConn gives each read and write its own deadline, but never a later one than the driver has set for the
+// handshake.
 type timedConn struct {
 	net.Conn
 	timeout time.Duration
 	queue   queue
 
 	mu    sync.Mutex
-	limit time.Time // of the handshake; zero: none
-	end   time.Time // of who waits for it no longer; zero: somebody does
+	limit time.Time // deadline of the handshake; zero: none
+	end   time.Time // deadline after the caller's context has ended; zero: it has not
 }
 
-// heed has whatever is under way end soon after ctx does, until it is told to stop.
+// heed ends all reads and writes soon after ctx ends, until stop is called.
 func (c *timedConn) heed(ctx context.Context) (stop func()) {
 	told := make(chan struct{})
 	forget := context.AfterFunc(ctx, func() {
 		defer close(told)
-		_ = c.set(&c.end, time.Now().Add(parting)) // a link that is gone has ended
+		_ = c.set(&c.end, time.Now().Add(parting)) // an error means that the link is closed already
 	})
 	return func() {
 		if !forget() {
@@ -103,7 +103,7 @@ func (c *timedConn) deadline() time.Time {
 	return at
 }
 
-// set changes one of the times, for what is under way, too.
+// set changes limit or end, and the deadline of reads and writes in progress.
 func (c *timedConn) set(which *time.Time, t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +111,7 @@ func (c *timedConn) set(which *time.Time, t time.Time) error {
 	return c.Conn.SetDeadline(c.deadline())
 }
 
-// begin gives a read or write its deadline.
+// begin sets the deadline of a read or write.
 func (c *timedConn) begin(set func(time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,11 +1,9 @@
-// Package pg is the way to PostgreSQL: connections, transactions and their retries,
-// commits whose reply was lost, and vectors in binary. It knows the driver lib/pq, and
-// no table.
+// Package pg connects to PostgreSQL. It runs transactions with retries, finds out the outcome of commits whose reply
+// was lost, and sends vectors in binary. It uses the driver lib/pq, and knows no table.
 //
-// Every write runs in an explicit transaction whose timeouts are set with SET LOCAL: the
-// driver repeats autocommitted writes when a reply is lost, and a session's SET leaks through
-// a pooler. A commit whose reply is lost is settled on a fresh connection before the
-// caller hears of it: see [Work] and [WasCommitted].
+// Every write runs in an explicit transaction, with timeouts set by SET LOCAL. There are two reasons. The driver
+// repeats autocommitted writes after a lost reply, and a session's SET leaks through a pooler. If the reply to a commit
+// is lost, a new connection finds out the outcome before the caller gets it: see [Work] and [WasCommitted].
 //
-// Errors of the driver come out as those of package reverie: see [Translate].
+// Errors of the driver are returned as errors of package reverie: see [Translate].
 package pg

@@ -17,7 +17,7 @@ import (
 	"reverie/internal/text"
 )
 
-// ServerError returns the server's answer within err, nil where there is none.
+// ServerError returns the server's error within err, nil if there is none.
 func ServerError(err error) *pq.Error {
 	var answer *pq.Error
 	if errors.As(err, &answer) {
@@ -34,23 +34,22 @@ func (d *DB) translate(ctx context.Context, err error, what string) error {
 	return translateWith(ctx, err, what, d.Reasons)
 }
 
-// Citus tells of what a worker refused the message alone, and not even the code where it copied rows there.
+// Of a worker's error, Citus passes on only the message, and for copied rows not even the code.
 var (
 	violation = text.NewPattern(`violates (unique|foreign key|check|not-null) constraint(?: "(.+)_\d+")?$`)
 	codes     = map[string]pqerror.Code{"unique": pqerror.UniqueViolation, "foreign key": pqerror.ForeignKeyViolation,
 		"check": pqerror.CheckViolation, "not-null": pqerror.NotNullViolation}
 )
 
-// ofTable makes an answer about a shard one about its table.
+// ofTable changes an error about a shard into one about its table.
 func ofTable(answer *pq.Error) {
 	if found := violation.FindStringSubmatch(answer.Message); found != nil {
 		answer.Code, answer.Constraint = codes[found[1]], found[2]
 	}
 }
 
-// Translate is the one place where errors of the driver become those of the
-// domain. what says what failed, to what. Errors that already are of the domain
-// keep their kind.
+// Translate is the one place where errors of the driver become errors of package reverie. what describes the failed
+// action. Errors of package reverie keep their kind.
 func Translate(ctx context.Context, err error, what string) error {
 	return translateWith(ctx, err, what, nil)
 }
@@ -81,14 +80,14 @@ func translateWith(ctx context.Context, err error, what string, reasons map[stri
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// domainError sorts an answer of the server into the domain's errors, nil if it is none.
+// domainError maps an error of the server to one of package reverie, nil if there is none.
 func domainError(answer *pq.Error) error {
 	switch answer.Code {
 	case pqerror.UniqueViolation, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected, pqerror.LockNotAvailable:
 		return reverie.ErrConflict
 	case pqerror.ForeignKeyViolation:
 		return reverie.ErrNotFound
-	case pqerror.ReadOnlySQLTransaction: // such as of a standby, or a server that is failing over
+	case pqerror.ReadOnlySQLTransaction: // from a standby, or a server that is failing over
 		return fmt.Errorf("%w: the server takes no writes now", reverie.ErrUnavailable)
 	case pqerror.FeatureNotSupported:
 		if strings.Contains(answer.Message, "recovery") { // a write transaction on a standby
@@ -102,7 +101,7 @@ func domainError(answer *pq.Error) error {
 		return fmt.Errorf("%w: run `reverie migrate up`", reverie.ErrOutdatedSchema)
 	case pqerror.InvalidCatalogName, pqerror.InvalidPassword, pqerror.InvalidAuthorizationSpecification,
 		pqerror.InsufficientPrivilege,
-		pqerror.UndefinedFile: // such as pgvector's library, gone from under the extension
+		pqerror.UndefinedFile: // such as a deleted library of pgvector
 		return reverie.ErrConfiguration
 	}
 	switch {
@@ -116,7 +115,7 @@ func domainError(answer *pq.Error) error {
 	return nil
 }
 
-// isUnreachable tells whether err is a connection that broke or never was.
+// isUnreachable reports whether err means a connection that broke or could not be opened.
 func isUnreachable(err error) bool {
 	var link *net.OpError
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, net.ErrClosed) ||

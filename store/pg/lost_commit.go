@@ -12,10 +12,9 @@ import (
 	"reverie/internal/fault"
 )
 
-// wasCommitted asks on a fresh connection whether w was committed. The caller's
-// context may be over; the answer is wanted all the same. A transaction whose
-// client is gone ends at the latest with its idle timeout, so waiting a little
-// longer than that for its locks always gives an answer.
+// wasCommitted asks on a new connection whether w was committed, even if the caller's context has ended. The server
+// ends a transaction without a client after its idle timeout at the latest. So waiting a little longer for its locks
+// always gives an answer.
 func (d *DB) wasCommitted(ctx context.Context, w Work) (bool, error) {
 	if w.Committed == nil || fault.Off(fault.Outcome) {
 		return false, nil
@@ -35,14 +34,14 @@ func (d *DB) wasCommitted(ctx context.Context, w Work) (bool, error) {
 
 const (
 	noteWriteQuery = `insert into writes (group_id, write_id) values ($1, $2)`
-	// Who asks waits for a transaction that is under way. Two of them have the same id.
+	// This waits for a transaction in progress that inserts the same id.
 	askWriteQuery     = noteWriteQuery + ` on conflict (group_id, write_id) do nothing`
 	forgetWritesQuery = `delete from writes where group_id = $1 and write_id < $2::uuid`
 )
 
-// Once is w, told to be committed by a row of its own, where it writes no other that can be
-// recognized. It is of the group, or of none where that is not known yet, and is kept
-// for a day at least, by the processes' clocks: a later write of the group takes it away.
+// Once returns w with a row of its own, by which a commit can be recognized. It is for work that writes no other such
+// row. The row belongs to the group, or to none if groupID is "". It is stored for at least a day of the processes'
+// clocks; a later write of the group deletes it.
 func (w Work) Once(groupID string) Work {
 	id, do := uuid.Must(uuid.NewV7()), w.Do
 	dayAgo := id
@@ -63,8 +62,7 @@ func (w Work) Once(groupID string) Work {
 	return w
 }
 
-// outcomeUnknown tells a commit whose reply was lost from one that failed: the server
-// answered only the latter.
+// outcomeUnknown reports whether the reply to a commit was lost. The server has replied to a commit that failed.
 func outcomeUnknown(err error) bool {
-	return ServerError(err) == nil && !errors.Is(err, pq.ErrInFailedTransaction) // the server has spoken
+	return ServerError(err) == nil && !errors.Is(err, pq.ErrInFailedTransaction) // the server has replied
 }

@@ -5,25 +5,24 @@ import (
 	"time"
 )
 
-// acquireConn waits for the right to take a connection from the pool, first come first
-// served. (database/sql serves waiters in no order, so that some would wait several times
-// as long as others.) The caller gives it back by releaseConn.
+// acquireConn waits for the right to take a connection from the pool. Waiters are served in order; database/sql has no
+// order, so some would wait several times as long as others. The caller must call releaseConn.
 //
-// At first firstConns callers may hold one. The limit rises by one, up to the size of the pool,
-// whenever somebody has waited for patience: a new connection must plan every statement
-// anew, so that whoever waits for less is served sooner by an old one.
+// At first, firstConns callers may hold a connection. Whenever a caller has waited for patience, the limit rises by
+// one, up to the size of the pool. A new connection must plan every statement anew, so a shorter wait for an old
+// connection is quicker.
 func (d *DB) acquireConn(ctx context.Context) error {
 	select {
-	case d.conns <- struct{}{}: // nobody waits, or there would be none
+	case d.conns <- struct{}{}: // free; otherwise waiters come first
 		return nil
 	default:
 	}
 	if d.heldBack.Load() > 0 {
 		ripe := time.AfterFunc(patience, func() {
 			if d.heldBack.Add(-1) >= 0 {
-				<-d.conns // for whoever has waited longest
+				<-d.conns // gives the place to the first waiter
 			} else {
-				d.heldBack.Add(1) // none was left
+				d.heldBack.Add(1) // none was held back
 			}
 		})
 		defer ripe.Stop()
@@ -38,7 +37,7 @@ func (d *DB) acquireConn(ctx context.Context) error {
 
 const (
 	firstConns = 2
-	patience   = 25 * time.Millisecond // about what a new connection costs until it is as quick as the others
+	patience   = 25 * time.Millisecond // about the time that a new connection needs to become as fast as the others
 )
 
 // holdBackConns takes all but firstConns connections out of circulation: see acquireConn.
@@ -51,13 +50,14 @@ func (d *DB) holdBackConns() {
 
 func (d *DB) releaseConn() { <-d.conns }
 
-// dropIdle closes the connections that nobody uses.
+// dropIdle closes the idle connections.
 func (d *DB) dropIdle() {
 	d.db.SetMaxIdleConns(-1)
 	d.db.SetMaxIdleConns(d.opts.idleConns())
 }
 
-// idleConns is how many connections are kept: one to a shard, of which there are many, and a server has only so many.
+// idleConns returns how many idle connections stay open. A shard has one, since there are many shards, and a server
+// allows only so many connections.
 func (o Options) idleConns() int {
 	if o.place != nil {
 		return 1

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 )
 
-// QueryRow reads one row by one prepared statement with a snapshot of its own, in one round trip.
+// QueryRow reads one row with one prepared statement, in its own snapshot and in one round trip.
 func (d *DB) QueryRow(ctx context.Context, what string, dest any, query string, args ...any) error {
 	return d.query(ctx, what, false, func(ctx context.Context, q Querier) error {
 		return ReadRow(ctx, q, dest, query, args...)
@@ -20,7 +20,7 @@ func QueryAll[T any](ctx context.Context, d *DB, what, query string, args ...any
 	return rows, err
 }
 
-// QueryByKey is [QueryAll] by a statement that looks rows up by index: see [Work].
+// QueryByKey is [QueryAll] for a statement that finds rows by index: see [Work].
 func QueryByKey[T any](ctx context.Context, d *DB, what, query string, args ...any) (rows []T, err error) {
 	err = d.query(ctx, what, true, func(ctx context.Context, q Querier) error {
 		return readRows(ctx, q, &rows, query, args...)
@@ -28,7 +28,7 @@ func QueryByKey[T any](ctx context.Context, d *DB, what, query string, args ...a
 	return rows, err
 }
 
-// QueryRows is [DB.QueryRow] for rows that read scans itself, and closes.
+// QueryRows is [DB.QueryRow] for a callback that scans and closes the rows itself.
 func (d *DB) QueryRows(ctx context.Context, what string, read func(*sql.Rows) error, query string, args ...any) error {
 	return d.query(ctx, what, false, func(ctx context.Context, q Querier) error {
 		rows, err := q.QueryContext(ctx, query, args...)
@@ -39,14 +39,14 @@ func (d *DB) QueryRows(ctx context.Context, what string, read func(*sql.Rows) er
 	})
 }
 
-// Exec writes by one statement that is safe to repeat, in a transaction of its own.
+// Exec runs one statement that is safe to repeat, in its own transaction.
 func (d *DB) Exec(ctx context.Context, what, query string, args ...any) error {
 	return d.Run(ctx, Work{What: what, Prepare: true, Do: func(ctx context.Context, t *Tx) error {
 		return t.Exec(ctx, query, args...)
 	}})
 }
 
-// query reads by a statement until it is read or cannot be, with settings that end with it.
+// query reads with one statement, with retries, and with settings that end with it.
 func (d *DB) query(ctx context.Context, what string, byKey bool, read func(context.Context, Querier) error) error {
 	confined, err := d.Confine(ctx)
 	if err != nil {

@@ -7,47 +7,47 @@ import (
 	"slices"
 )
 
-// queue stands between the driver and its link, and keeps statements back that nobody waits for:
-// they travel with the next one that is waited for, in one round trip. The driver, which cannot
-// do that, is told that they succeeded. If one fails, the server skips what follows it, and
-// the statement that is waited for fails with its error.
+// queue sits between the driver and its link. It queues statements whose results nobody waits for, and sends them with
+// the next statement that waits, in one round trip. The driver has no such feature, so the queue tells it that these
+// statements succeeded. If one fails, the server skips the following ones, and the statement that waits fails with that
+// error.
 //
 // It speaks PostgreSQL's extended protocol: https://www.postgresql.org/docs/current/protocol-flow.html
 type queue struct {
-	hold bool   // what the driver writes is kept back
-	out  []byte // requests kept back, without their Sync
+	hold bool   // queue what the driver writes
+	out  []byte // queued requests, without their Sync
 	sent int    // how often something was sent
-	told []byte // answers that we made up, or had kept, for the driver to read
-	owed []owed // requests whose answers are to come, and not for the driver
-	in   []byte // answers that have come, and that nobody has read
+	told []byte // made-up or stored answers for the driver to read
+	owed []owed // requests whose answers are still to come, and which the driver must not see
+	in   []byte // received answers that nobody has read
 
-	ask   *question // what is kept back is asked by it; nil: nobody wants to know
-	serve *question // whose answers the driver's next request is for, which is not sent again
+	ask   *question // the question that queued requests belong to; nil: their results are dropped
+	serve *question // the driver's next request only fetches the answers of this question, and is not sent
 }
 
-// question is a statement that was kept back, and whose answers are read later: the driver then
-// writes it once more.
+// question is a queued statement whose answers are read later. To read them, the driver writes the statement once more.
 type question struct {
-	answers []byte // but for the last, that the server is ready
-	done    bool   // they are all there
+	answers []byte // without the last one, ReadyForQuery
+	done    bool   // all answers have come
 }
 
-// owed is a request by its type, and whose answers its own are; nil: nobody's.
+// owed is the type of a request, and the question that gets its answers; nil drops them.
 type owed struct {
 	kind byte
 	to   *question
 }
 
-// Types of messages. Those of requests and of answers overlap.
+// Types of messages. The same letters mean other things in requests and in answers.
 const (
 	reqParse, reqBind, reqDescribe, reqExecute, reqSync, reqQuery, reqTerminate = 'P', 'B', 'D', 'E', 'S', 'Q', 'X'
-	// reqMayDescribe is a Describe of ours: the driver asked for none, and knows only rows as an answer.
+	// reqMayDescribe is a Describe that we have added: the driver did not ask for one, and only expects rows as an
+	// answer.
 	reqMayDescribe = 'd'
 
 	ansError, ansRow, ansRowDescription, ansNotice, ansParameter, ansNotification = 'E', 'D', 'T', 'N', 'S', 'A'
 )
 
-// answerOf is what a request is answered by where nothing is to be told.
+// answerOf is the answer to each type of request that the driver is told for a queued statement.
 var answerOf = map[byte][]byte{
 	reqParse:    {'1', 0, 0, 0, 4},
 	reqBind:     {'2', 0, 0, 0, 4},
@@ -56,13 +56,13 @@ var answerOf = map[byte][]byte{
 	reqSync:     message('Z', "T"),
 }
 
-// message frames a message.
+// message encodes a message.
 func message(kind byte, body string) []byte {
 	m := binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(body)+4))
 	return append(m, body...)
 }
 
-// next cuts the first message off b; ok is false while it is incomplete.
+// next splits the first message from b; ok is false while it is incomplete.
 func next(b []byte) (m, rest []byte, ok bool) {
 	if len(b) < 5 {
 		return nil, b, false
@@ -74,7 +74,7 @@ func next(b []byte) (m, rest []byte, ok bool) {
 	return b[:n:n], b[n:], true
 }
 
-// asExtended is a simple query, of one statement as all are that are kept back, in messages that can be kept back.
+// asExtended converts a simple query into messages that can be queued. Queued queries have one statement each.
 func asExtended(query []byte) []byte {
 	text := string(bytes.TrimSuffix(query[5:], []byte{0}))
 	var b []byte
@@ -85,7 +85,7 @@ func asExtended(query []byte) []byte {
 	return append(b, message(reqSync, "")...)
 }
 
-// written takes what the driver writes, and returns what is to be sent now.
+// written takes what the driver writes, and returns what must be sent now.
 func (q *queue) written(p []byte) ([]byte, error) {
 	if s := q.serve; s != nil && !q.hold {
 		switch {
@@ -128,14 +128,14 @@ func (q *queue) written(p []byte) ([]byte, error) {
 			q.out = append(q.out, m...)
 			q.owed = append(q.owed, owed{m[0], q.ask})
 		}
-		if !simple || m[0] == reqExecute || m[0] == reqSync { // a simple query is answered by no more
+		if !simple || m[0] == reqExecute || m[0] == reqSync { // a simple query has no other answers
 			q.told = append(q.told, answerOf[m[0]]...)
 		}
 	}
 	return nil, nil
 }
 
-// keep keeps an answer to the first request that is owed one, for whoever wants to know.
+// keep stores an answer for the question of the first open request.
 func (q *queue) keep(m []byte) {
 	if to := q.owed[0].to; to != nil {
 		to.answers = append(to.answers, m...)
@@ -143,7 +143,7 @@ func (q *queue) keep(m []byte) {
 	}
 }
 
-// drop forgets what was kept back and is not sent.
+// drop removes the queued requests without sending them.
 func (q *queue) drop() {
 	for out := q.out; len(out) > 0; {
 		_, out, _ = next(out)
@@ -152,7 +152,7 @@ func (q *queue) drop() {
 	q.out, q.serve = nil, nil
 }
 
-// flush returns what was kept back, to be sent now though nobody waits for its answers.
+// flush returns the queued requests with a Sync, to be sent now without waiting.
 func (q *queue) flush() []byte {
 	out := append(q.out, message(reqSync, "")...)
 	q.owed = append(q.owed, owed{kind: reqSync})
@@ -161,7 +161,7 @@ func (q *queue) flush() []byte {
 	return out
 }
 
-// read hands the driver what there is for it. more tells that the link is to be read first.
+// read gives the driver the next answers. more means that the caller must first read from the link.
 func (q *queue) read(p []byte) (n int, more bool) {
 	from := &q.told
 	if len(q.told) == 0 {
@@ -176,9 +176,9 @@ func (q *queue) read(p []byte) (n int, more bool) {
 	return n, false
 }
 
-// settle takes the answers that are owed out of what has come.
+// settle removes the answers to owed requests from the received ones.
 func (q *queue) settle() {
-	var kept []byte // what is for the driver, whatever it waits for
+	var kept []byte // the driver gets these in any case
 	for len(q.owed) > 0 {
 		m, rest, ok := next(q.in)
 		if !ok {
@@ -191,7 +191,8 @@ func (q *queue) settle() {
 		case ansNotice, ansParameter, ansNotification:
 			kept = append(kept, m...)
 		case ansError:
-			// The server skips to the Sync of whoever waits, or of one that nobody waited for.
+			// After an error the server skips to the next Sync: that of the statement that waits, or one that was sent
+			// by flush.
 			if sync := slices.Index(q.owed, owed{kind: reqSync}); sync >= 0 {
 				q.owed = q.owed[sync:]
 				continue

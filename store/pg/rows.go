@@ -19,7 +19,7 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// ReadRow reads the first row into what dest points to; sql.ErrNoRows if there is none.
+// ReadRow reads the first row into dest; sql.ErrNoRows if there is none.
 func ReadRow(ctx context.Context, q Querier, dest any, query string, args ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -43,8 +43,7 @@ func ReadRow(ctx context.Context, q Querier, dest any, query string, args ...any
 	return rows.Close()
 }
 
-// readRows reads all rows into the slice that dest points to. Of no rows, one that was nil
-// stays so, and one that was not is empty.
+// readRows reads all rows into the slice at dest. Without rows, a nil slice stays nil, and another one becomes empty.
 func readRows(ctx context.Context, q Querier, dest any, query string, args ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -72,7 +71,7 @@ func readRows(ctx context.Context, q Querier, dest any, query string, args ...an
 // mapper finds the field of a column: by its `db` tag, or its name in lower case.
 var mapper = reflectx.NewMapperFunc("db", strings.ToLower)
 
-// fieldsOf returns where in a struct each column goes; nil for a type that is one column.
+// fieldsOf returns the index of the field for each column; nil for a type that is one column.
 func fieldsOf(t reflect.Type, rows *sql.Rows) ([][]int, error) {
 	columns, err := rows.Columns()
 	if err != nil {
@@ -104,13 +103,13 @@ func scanRow(rows *sql.Rows, row reflect.Value, fields [][]int) error {
 	return rows.Scan(into...)
 }
 
-// field is where one value of a row goes. NULL is the zero value. An array goes
-// into a slice; a struct, a map or a slice may also come as JSON.
+// field is the destination of one value. NULL becomes the zero value. An array is read into a slice. A struct, a map or
+// a slice may also be read from JSON.
 type field struct{ reflect.Value }
 
 var scannerType = reflect.TypeFor[sql.Scanner]()
 
-// Scan is for [sql.Rows.Scan].
+// Scan implements [sql.Scanner].
 func (f field) Scan(src any) error {
 	if src == nil {
 		f.SetZero()

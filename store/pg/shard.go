@@ -44,9 +44,7 @@ const (
 	maxGroups   = 100_000 // of which it is kept where they are
 	openTimeout = 5 * time.Second
 	reopenAfter = 5 * time.Minute
-)
 
-const (
 	places = `select p.shardid as shard, n.nodename as host, n.nodeport as port, array_to_string(current_schemas(false), chr(10)) as path,
 			(select max(version_id) from goose_db_version) as version
 		from pg_dist_placement p join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary' where p.shardid `
@@ -61,9 +59,10 @@ const (
 //go:embed shard.sql
 var makeViews string
 
-// Where a migration is under way no views are made: what they show could not be changed.
+// Where a migration is under way no views are made: what they show could not be changed. Who uses some ends first.
 const (
-	beginMigration = `drop schema if exists reverie_migrates; create schema reverie_migrates;
+	beginMigration = `perform lock_shard_metadata(7, array(select shardid from pg_dist_shard)); 
+		drop schema if exists reverie_migrates; create schema reverie_migrates;
 		for s in select nspname from pg_namespace where nspname ~ '^reverie_[0-9]+_[0-9]+$' loop
 			execute format('drop schema %I cascade', s);
 		end loop;`
@@ -93,7 +92,11 @@ func WithoutViews(ctx context.Context, db *sql.DB, migrate func() error) error {
 	if err := each(ctx, beginMigration); err != nil {
 		return fmt.Errorf("drop the views of shards: %w", err)
 	}
-	err := migrate()
+	db.SetMaxOpenConns(1) // the setting is a connection's; with it a migration may change tables, and then distribute one
+	_, err := db.ExecContext(ctx, `set citus.multi_shard_modify_mode = 'sequential'`)
+	if err == nil {
+		err = migrate()
+	}
 	return errors.Join(err, each(context.WithoutCancel(ctx), endMigration))
 }
 
@@ -190,15 +193,12 @@ func (d *DB) openShard(ctx context.Context, at place) (*DB, error) {
 // gone tells whether work is to be done by the whole database, since this part of it cannot be reached, is elsewhere
 // by now, or its views were dropped. Who asks next looks for it anew.
 func (d *DB) gone(err error) bool {
-	if d.whole == nil || err == nil {
-		return false
+	lost, answer := isUnreachable(err), ServerError(err)
+	if answer != nil {
+		lost = answer.Code == pqerror.UndefinedTable || answer.Code == pqerror.UndefinedFunction ||
+			answer.Code == pqerror.FeatureNotSupported || errors.Is(domainError(answer), reverie.ErrUnavailable)
 	}
-	if answer := ServerError(err); answer == nil {
-		if !isUnreachable(err) {
-			return false
-		}
-	} else if c := answer.Code; c != pqerror.UndefinedTable && c != pqerror.UndefinedFunction &&
-		!errors.Is(domainError(answer), reverie.ErrUnavailable) {
+	if d.whole == nil || !lost {
 		return false
 	}
 	s := &d.whole.shards

@@ -20,6 +20,9 @@ begin
 	end loop;
 	create function %[1]s.here() returns void language plpgsql as $here$ begin
 		perform lock_shard_metadata(5, array[%[2]d]);
+		if to_regnamespace('%[1]s') is null then
+			raise undefined_table using message = 'a migration has begun';
+		end if;
 		if not exists (select from pg_dist_placement p join pg_dist_local_group l on l.groupid = p.groupid where p.shardid = %[2]d) then
 			raise undefined_table using message = 'the groups of shard %[2]d were moved to another server';
 		end if;

@@ -13,18 +13,18 @@ import (
 	"github.com/lib/pq"
 )
 
-// The driver lays TLS on whatever link it is given, and so above [queue], which could then read no
-// messages. The dialer does it beneath, by the driver's own function: all settings mean what they
-// do to the driver, which is told that there is no TLS. A release of the driver without this
-// function does not link.
+// The driver would do TLS on top of the link that it is given, and so above [queue], which could not read the messages
+// then. So the dialer does TLS below the queue, with the driver's own function, and all settings keep their meaning.
+// The driver is told that there is no TLS. With a release of the driver that lacks this function, the program does not
+// link.
 
 //go:linkname upgrade github.com/lib/pq.ssl
 func upgrade(cfg pq.Config, mode pq.SSLMode) (func(net.Conn) (net.Conn, error), error)
 
-// sslRequest asks a server whether it speaks TLS.
+// sslRequest asks a server whether it supports TLS.
 var sslRequest = []byte{0, 0, 0, 8, 4, 210, 22, 47}
 
-// open opens a link as the settings want it.
+// open opens a link with the TLS that the settings ask for.
 func (d *dialer) open(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := d.dial(ctx, network, address)
 	if err != nil || d.cfg.SSLMode == pq.SSLModeDisable || network == "unix" {
@@ -69,12 +69,12 @@ func (d *dialer) encrypt(ctx context.Context, conn net.Conn, name string) (net.C
 	return link, link.(*tls.Conn).Handshake()
 }
 
-// hosts are all of which one is to be connected to.
+// hosts returns all hosts in the settings.
 func hosts(cfg pq.Config) []pq.ConfigMultihost {
 	return append([]pq.ConfigMultihost{{Host: cfg.Host, Hostaddr: cfg.Hostaddr, Port: cfg.Port}}, cfg.Multi...)
 }
 
-// namesOf are the names of hosts by the address that the driver dials.
+// namesOf maps the addresses that the driver dials to the names of hosts.
 func namesOf(cfg pq.Config) map[string]string {
 	names := map[string]string{}
 	for _, h := range hosts(cfg) {

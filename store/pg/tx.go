@@ -35,20 +35,20 @@ func (t *Tx) Select(ctx context.Context, dest any, query string, args ...any) er
 	return readRows(ctx, t, dest, query, args...)
 }
 
-// Get is [Tx.Get] for a row of its own.
+// Get is [Tx.Get] that returns the row.
 func Get[T any](ctx context.Context, t *Tx, query string, args ...any) (row T, err error) {
 	err = t.Get(ctx, &row, query, args...)
 	return row, err
 }
 
-// Select is [Tx.Select] for a slice of its own, which is never nil: JSON wants [].
+// Select is [Tx.Select] that returns the rows. The slice is never nil, because JSON needs [].
 func Select[T any](ctx context.Context, t *Tx, query string, args ...any) ([]T, error) {
 	rows := []T{}
 	err := t.Select(ctx, &rows, query, args...)
 	return rows, err
 }
 
-// Pages hands over the rows of a query as they come, so many at once, behind a cursor.
+// Pages reads a query through a cursor, and calls take with up to rows rows at a time.
 func Pages[T any](ctx context.Context, t *Tx, rows int, take func(page []T) error, query string, args ...any) error {
 	if err := t.Exec(ctx, `declare pages no scroll cursor for `+query, args...); err != nil {
 		return err
@@ -67,8 +67,8 @@ func Pages[T any](ctx context.Context, t *Tx, rows int, take func(page []T) erro
 	}
 }
 
-// asSelect has a select return a row for each that an insert from a select writes. Citus hands only
-// that to the server of the group as it stands.
+// asSelect wraps an insert ... select into a select, with one row for each row written. Citus passes only that form
+// unchanged to the server of the group.
 func asSelect(query string) string {
 	columns, from, _ := strings.Cut(strings.TrimSpace(query), ")")
 	if !strings.HasPrefix(columns, "insert into ") || !strings.HasPrefix(strings.TrimSpace(from), "select") {
@@ -77,15 +77,15 @@ func asSelect(query string) string {
 	return `with written as (` + query + ` returning 1) select from written`
 }
 
-// Exec has a statement run before the next one that is waited for, be it the commit, in the same
-// round trip: whoever does not ask for a result does not wait for it. Its error is that one's.
-// It is one command.
+// Exec queues a statement whose result the caller does not need. It is sent with the next statement that waits, at the
+// latest with the commit, in the same round trip. If it fails, the statement that waits returns the error. The query
+// must be one command.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) error {
 	_, err := t.ExecContext(context.WithValue(ctx, queuedKey{}, true), asSelect(query), args...)
 	return err
 }
 
-// ExecRows waits, and returns the number of rows written.
+// ExecRows runs a statement, waits, and returns the number of rows written.
 func (t *Tx) ExecRows(ctx context.Context, query string, args ...any) (int, error) {
 	res, err := t.ExecContext(ctx, asSelect(query), args...)
 	if err != nil {
@@ -95,26 +95,23 @@ func (t *Tx) ExecRows(ctx context.Context, query string, args ...any) (int, erro
 	return int(n), err
 }
 
-// Work is what one transaction does. Do may run again after a rollback, so it must
-// set its results afresh.
+// Work is one transaction. Do may run again after a rollback, so it must set its results anew each time.
 type Work struct {
 	What     string // such as "apply chunk 2 of run …", for errors
-	Prepare  bool   // statements that take arguments are prepared: see conn
-	ReadOnly bool   // one snapshot for all statements, no writes
-	Snapshot bool   // one snapshot for all statements, of what others write too
-	// ByKey says that all statements look rows up by index, whatever their arguments.
-	// PostgreSQL then plans each once for a connection (not anew for short lists of
-	// keys), never reads whole tables (to which it would keep for a while where a table was
-	// empty when it planned), and compiles nothing. It prepares them, too.
+	Prepare  bool   // prepare statements with arguments: see conn
+	ReadOnly bool   // one snapshot for all statements; no writes
+	Snapshot bool   // one snapshot for all statements, with writes
+	// ByKey says that all statements find rows by index, whatever their arguments. PostgreSQL then plans each once for
+	// a connection, and not anew for short lists of keys. It never reads whole tables: a plan for a table that was
+	// empty would be used for a while. It does not compile. Statements are also prepared.
 	ByKey bool
 	Do    func(ctx context.Context, t *Tx) error
-	// Committed tells, on a fresh connection, whether Do's writes are there, when the reply
-	// to its commit was lost. It must first lock a row that Do locks, so that it waits for a
-	// commit still under way. nil: Do is safe to repeat.
+	// Committed reports, on a new connection, whether Do's writes exist, after the reply to the commit was lost. It
+	// must first lock a row that Do locks, so that it waits for a commit in progress. nil: Do is safe to repeat.
 	Committed func(ctx context.Context, t *Tx) (bool, error)
 }
 
-// Run is [DB.Run] for work that returns something: what do returns when it is committed.
+// Run is [DB.Run] for work with a result. It returns the result of do after the commit.
 func Run[T any](ctx context.Context, d *DB, w Work, do func(ctx context.Context, t *Tx) (T, error)) (T, error) {
 	var result, none T
 	w.Do = func(ctx context.Context, t *Tx) (err error) {
@@ -127,21 +124,21 @@ func Run[T any](ctx context.Context, d *DB, w Work, do func(ctx context.Context,
 	return result, nil
 }
 
-// Read returns what do reads, all of it of one snapshot.
+// Read returns what do reads in one snapshot.
 func Read[T any](ctx context.Context, d *DB, what string, do func(ctx context.Context, t *Tx) (T, error)) (T, error) {
 	return Run(ctx, d, Work{What: what, ReadOnly: true}, do)
 }
 
-// Lookup is [Read] by statements that look rows up by index: see [Work].
+// Lookup is [Read] with statements that find rows by index: see [Work].
 func Lookup[T any](ctx context.Context, d *DB, what string, do func(ctx context.Context, t *Tx) (T, error)) (T, error) {
 	return Run(ctx, d, Work{What: what, ReadOnly: true, ByKey: true}, do)
 }
 
-// MaxTries bounds how often a transaction is run: deadlocks and lost connections
-// roll it back whole, so that repeating it is safe.
+// MaxTries is how often a transaction is tried. A deadlock or a lost connection rolls it back completely, so that
+// repeating it is safe.
 const MaxTries = 3
 
-// Run runs w until it is committed or has failed for good.
+// Run runs w until it is committed or has finally failed.
 func (d *DB) Run(ctx context.Context, w Work) error {
 	var err error
 	for range MaxTries {
@@ -151,7 +148,7 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 			return nil
 		}
 		if ServerError(err) == nil && canRepeat(err) {
-			d.dropIdle() // after a failover all that are kept are broken
+			d.dropIdle() // after a failover all idle connections are broken
 		}
 		if sent && outcomeUnknown(err) {
 			done, readErr := d.wasCommitted(ctx, w)
@@ -165,7 +162,7 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 			if done {
 				return nil
 			}
-			if ctx.Err() == nil { // it is rolled back for certain, or safe to repeat
+			if ctx.Err() == nil { // it was rolled back, or is safe to repeat
 				continue
 			}
 		}
@@ -179,7 +176,7 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 	return d.translate(ctx, err, w.What)
 }
 
-// attempt runs w once. sent tells whether the commit was sent to the server.
+// attempt runs w once. sent reports whether the commit was sent to the server.
 func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 	var confined Settings
 	if w.ReadOnly {
@@ -202,7 +199,7 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = raw.Rollback() }() // after a commit this is a no-op
+	defer func() { _ = raw.Rollback() }() // does nothing after a commit
 	fault.Reach(w.What, fault.Begun)
 	t := &Tx{Tx: raw, db: d}
 	do := w.Do
@@ -226,7 +223,7 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 	return true, nil
 }
 
-// commitEachStatement has each statement of do committed by itself.
+// commitEachStatement commits each statement of do by itself.
 func commitEachStatement(do func(context.Context, *Tx) error) func(context.Context, *Tx) error {
 	return func(ctx context.Context, t *Tx) error {
 		if err := t.Exec(ctx, `commit`); err != nil {
@@ -235,13 +232,14 @@ func commitEachStatement(do func(context.Context, *Tx) error) func(context.Conte
 		if err := do(ctx, t); err != nil {
 			return err
 		}
-		err := t.Exec(ctx, `begin`) // to be committed
+		err := t.Exec(ctx, `begin`) // attempt commits it
 		return err
 	}
 }
 
-// bounds are the settings of a transaction that has time limits. They are its own:
-// those of a session would reach others through a pooler. Only of a plan for its very arguments Citus sees which server has them.
+// bounds returns the settings with the time limits of a transaction. They are settings of the transaction, because
+// those of a session would reach other clients through a pooler. Citus gets no generic plans: only a plan for the
+// actual arguments shows it which server has the rows.
 func (o Options) bounds(lock time.Duration, byKey bool) Settings {
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	settings := Settings{"statement_timeout", ms(o.StatementTimeout), "lock_timeout", ms(lock),
@@ -252,7 +250,7 @@ func (o Options) bounds(lock time.Duration, byKey bool) Settings {
 	return settings
 }
 
-// canRepeat tells whether another try may succeed where this one was rolled back.
+// canRepeat reports whether another try may succeed after a rollback.
 func canRepeat(err error) bool {
 	if answer := ServerError(err); answer != nil {
 		return answer.Code == pqerror.TRDeadlockDetected || answer.Code == pqerror.TRSerializationFailure
@@ -262,13 +260,11 @@ func canRepeat(err error) bool {
 		(errors.As(err, &netErr) && !netErr.Timeout())
 }
 
-// streamIdle is how long whoever takes the rows of a [DB.Stream] may take for one page
-// before the server ends the transaction.
+// streamIdle is how long the caller of [DB.Stream] may take for one page before the server ends the transaction.
 const streamIdle = 10 * time.Minute
 
-// Stream runs do once in a read-only transaction of one snapshot, for readers that hand
-// rows over as they come: it is never repeated, and not confined. The client may pause for
-// streamIdle between two statements.
+// Stream runs do once in a read-only transaction with one snapshot, for callers that pass rows on as they come. It is
+// never repeated, and not confined. The client may pause for streamIdle between two statements.
 func (d *DB) Stream(ctx context.Context, settings Settings, do func(ctx context.Context, t *Tx) error) error {
 	opts := d.opts
 	opts.IdleTimeout = streamIdle

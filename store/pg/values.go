@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// How Go's values become PostgreSQL's, where the driver has no say.
+// Conversions of Go values that the driver does not make.
 
-// OrInfinity makes an upper bound of a time that is zero for "none".
+// OrInfinity returns an upper bound; the zero time means none.
 func OrInfinity(t time.Time) any {
 	if t.IsZero() {
 		return "infinity"
@@ -18,7 +18,7 @@ func OrInfinity(t time.Time) any {
 	return t
 }
 
-// OrMinusInfinity makes a lower bound of a time that is zero for "none".
+// OrMinusInfinity returns a lower bound; the zero time means none.
 func OrMinusInfinity(t time.Time) any {
 	if t.IsZero() {
 		return "-infinity"
@@ -26,7 +26,7 @@ func OrMinusInfinity(t time.Time) any {
 	return t
 }
 
-// OrNull makes NULL of a zero time.
+// OrNull returns NULL for the zero time.
 func OrNull(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -34,7 +34,7 @@ func OrNull(t time.Time) any {
 	return t
 }
 
-// OrZero is what a pointer points to, the zero value for nil.
+// OrZero returns the value of a pointer, the zero value for nil.
 func OrZero[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -42,19 +42,19 @@ func OrZero[T any](p *T) (v T) {
 	return v
 }
 
-// Timestamp writes t as an element of a timestamptz[].
+// Timestamp formats t as an element of a timestamptz[].
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
 
-// JSON reads a column of JSON text, where NULL is the zero value, and writes one.
+// JSON reads and writes a column of JSON text. NULL is the zero value.
 type JSON[T any] struct{ V T }
 
-// Value is the JSON as text: the driver would send bytes as binary.
+// Value returns the JSON as text, because the driver would send bytes as binary.
 func (j JSON[T]) Value() (driver.Value, error) {
 	b, err := json.Marshal(j.V)
 	return string(b), err
 }
 
-// AsJSON is v as JSON, for a statement to take.
+// AsJSON wraps v as an argument of a statement.
 func AsJSON(v any) JSON[any] { return JSON[any]{v} }
 
 func (j *JSON[T]) Scan(src any) error {
@@ -70,9 +70,8 @@ func (j *JSON[T]) Scan(src any) error {
 	return fmt.Errorf("read JSON: it comes as %T", src)
 }
 
-// ValidText replaces what PostgreSQL cannot keep as text: NUL and bytes that are
-// no UTF-8. It is for texts that come from outside unchecked, such as a model's
-// answer.
+// ValidText replaces NUL and invalid UTF-8, which PostgreSQL cannot store as text. It is for unchecked text from
+// outside, such as a model's answer.
 func ValidText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -10,11 +10,10 @@ import (
 	"github.com/pgvector/pgvector-go"
 )
 
-// Vector is an embedding on its way to and from the database, in the binary
-// format of pgvector: as text it costs fifty times as much.
+// Vector is an embedding in pgvector's binary format, which is fifty times cheaper than text.
 type Vector []float32
 
-// Value sends the vector in binary; an empty one is NULL.
+// Value returns the vector in binary; an empty one is NULL.
 func (v Vector) Value() (driver.Value, error) {
 	if len(v) == 0 {
 		return nil, nil
@@ -22,8 +21,7 @@ func (v Vector) Value() (driver.Value, error) {
 	return pgvector.NewVector(v).EncodeBinary(nil)
 }
 
-// Scan reads what vector_send returns. It checks the length itself, because
-// decoding a short value panics.
+// Scan reads the result of vector_send. It checks the length, because decoding a short value would panic.
 func (v *Vector) Scan(src any) error {
 	if src == nil {
 		*v = nil
@@ -41,16 +39,15 @@ func (v *Vector) Scan(src any) error {
 	return nil
 }
 
-// VectorArray is a vector[] in PostgreSQL's binary array format, which names the
-// element type by an OID that differs from database to database. Empty vectors
-// are NULL elements.
+// VectorArray is a vector[] in PostgreSQL's binary array format, which contains the OID of the element type. That OID
+// differs between databases. Empty vectors are NULL elements.
 type VectorArray struct {
 	OID     uint32
 	Vectors [][]float32
 }
 
-// Value encodes the array: dimensions, null flag, element type, then for its one
-// dimension length and lower bound, then each element with its length.
+// Value encodes the array: the number of dimensions, the null flag, the element type, length and lower bound of its one
+// dimension, then each element with its length.
 func (a VectorArray) Value() (driver.Value, error) {
 	size := 20
 	for _, v := range a.Vectors {
@@ -85,7 +82,7 @@ func (a VectorArray) Value() (driver.Value, error) {
 	return b, nil
 }
 
-// Vectors makes the array that a statement takes, asking once for the OID.
+// Vectors makes the argument of a statement. It asks once for the OID.
 func (t *Tx) Vectors(ctx context.Context, vs [][]float32) (VectorArray, error) {
 	oid := t.db.vectorOID.Load()
 	if oid == 0 {

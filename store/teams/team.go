@@ -1,4 +1,4 @@
-// Package teams keeps the memories that deployments share: written here or there, one head of each.
+// Package teams stores the memories that deployments share, whichever deployment wrote them. Each memory has one head.
 package teams
 
 import (
@@ -30,7 +30,7 @@ const (
 	teamHeadQuery = `select ` + store.MemoryColumns + ` from memories
 		where group_id = $1 and kind = 'team' and lineage_id = $2::uuid order by version desc limit 1`
 
-	// The newest versions of each lineage, oldest first, with where they come from.
+	// The newest versions of each lineage, oldest first, with their origins.
 	teamVersionsQuery = `select v.* from unnest($2::uuid[]) as l (id) cross join lateral (
 			select m.lineage_id, m.memory_id, m.version, m.updated_at, o.body as origin, o.versions as earlier
 			from memories m left join memory_origins o on o.group_id = $1 and o.memory_id = m.memory_id
@@ -45,9 +45,8 @@ const (
 	deploymentQuery = `select deployment_id::text from deployments where group_id = ''`
 )
 
-// TeamMemories returns a page of a team's memories, deleted ones included, by lineage id:
-// the newest version of each, without the words that it rests on. An unknown team is
-// reverie.ErrNotFound.
+// TeamMemories returns a page of a team's memories, including deleted ones, by lineage id. Each is its newest version,
+// without quotes. An unknown team is reverie.ErrNotFound.
 func (s *Teams) TeamMemories(ctx context.Context, groupID, after string, limit int) ([]reverie.TeamMemory, error) {
 	if after == "" {
 		after = store.ZeroID
@@ -68,16 +67,15 @@ func (s *Teams) TeamMemories(ctx context.Context, groupID, after string, limit i
 	})
 }
 
-// TeamMemory returns the newest version of a team's memory, deleted or not, without the
-// words that it rests on; reverie.ErrNotFound where the team has none of that id.
+// TeamMemory returns the newest version of a team's memory, deleted or not, without quotes. An unknown id is
+// reverie.ErrNotFound.
 func (s *Teams) TeamMemory(ctx context.Context, groupID, lineageID string) (reverie.TeamMemory, error) {
 	return pg.Read(ctx, s.db, "read a team's memory", func(ctx context.Context, t *pg.Tx) (reverie.TeamMemory, error) {
 		return headOf(ctx, t, groupID, lineageID)
 	})
 }
 
-// TeamEvidence fills in the words that memories of a team rest on. It is for where
-// [team] quotes lets them travel.
+// TeamEvidence adds the quotes to memories of a team. Callers use it only if [team] quotes allows quotes to be shared.
 func (s *Teams) TeamEvidence(ctx context.Context, groupID string, list []reverie.TeamMemory) error {
 	return s.db.Run(ctx, pg.Work{What: "read what a team's memories rest on", ReadOnly: true,
 		Do: func(ctx context.Context, t *pg.Tx) error { return FillTeamEvidence(ctx, t, groupID, list) }})
@@ -115,7 +113,7 @@ func teamHead(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie
 	return head, pg.NotFoundIfEmpty(err, "team memory %s", lineageID)
 }
 
-// headOf is the newest version of a team's memory as it travels.
+// headOf returns the newest version of a team's memory as it is sent.
 func headOf(ctx context.Context, t *pg.Tx, groupID, lineageID string) (reverie.TeamMemory, error) {
 	head, err := teamHead(ctx, t, groupID, lineageID)
 	if err != nil {
@@ -132,7 +130,7 @@ func teamMemory(ctx context.Context, t *pg.Tx, head reverie.Memory) (reverie.Tea
 	return list[0], nil
 }
 
-// TeamMemories are heads as they travel.
+// TeamMemories converts heads to the form in which they are sent.
 func TeamMemories(ctx context.Context, t *pg.Tx, groupID string, heads []reverie.Memory) ([]reverie.TeamMemory, error) {
 	list := make([]reverie.TeamMemory, len(heads))
 	if len(heads) == 0 {
@@ -167,7 +165,7 @@ func TeamMemories(ctx context.Context, t *pg.Tx, groupID string, heads []reverie
 	return list, nil
 }
 
-// teamVersionRow is a version with where it comes from.
+// teamVersionRow is a version with its origin.
 type teamVersionRow struct {
 	LineageID string                         `db:"lineage_id"`
 	ID        string                         `db:"memory_id"`
@@ -177,7 +175,7 @@ type teamVersionRow struct {
 	Earlier   pg.JSON[[]reverie.TeamVersion] `db:"earlier"`
 }
 
-// origin is where the version was made: here, unless it says otherwise.
+// origin returns where the version was made: here, unless the row names another deployment.
 func (r teamVersionRow) origin(here string) reverie.Origin {
 	if o := r.Origin.V; o != nil {
 		return *o
@@ -186,8 +184,8 @@ func (r teamVersionRow) origin(here string) reverie.Origin {
 		MadeAt: r.UpdatedAt}
 }
 
-// provenance tells from the versions of a lineage where the newest was made, and which
-// were made before it, each once whatever way it came.
+// provenance returns, from the versions of a lineage, where the newest was made, and which versions came before it,
+// each once.
 func provenance(here string, rows []teamVersionRow) (reverie.Origin, []reverie.TeamVersion) {
 	origin := rows[len(rows)-1].origin(here)
 	list, known := []reverie.TeamVersion{}, map[string]bool{origin.MemoryID: true}
@@ -220,8 +218,7 @@ const (
 		set local_id = excluded.local_id, remote_id = excluded.remote_id, theirs = excluded.theirs`
 )
 
-// TeamConflicts returns the open conflicts of a team, oldest first, with what is said here
-// by now.
+// TeamConflicts returns the open conflicts of a team, oldest first, with the present local versions.
 func (s *Teams) TeamConflicts(ctx context.Context, team string) ([]reverie.TeamConflict, error) {
 	what := fmt.Sprintf("list the conflicts of team %q", team)
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.TeamConflict, error) {
@@ -242,9 +239,8 @@ func openConflicts(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Tea
 	return list, err
 }
 
-// SaveTeamConflict keeps what another deployment says beside what is said here, whole,
-// until a person decides. An open conflict of the same memory with it is renewed. What
-// theirs holds has been checked: [safety.CheckTeamMemory].
+// SaveTeamConflict stores the version of another deployment as a conflict, until a person resolves it. It renews an
+// open conflict of the same memory and deployment. The caller has checked the content with [safety.CheckTeamMemory].
 func (s *Teams) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) error {
 	id, groupID := reverie.NewID(), reverie.TeamGroupID(c.Team)
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("keep both versions of memory %s of team %q", c.LineageID, c.Team),
@@ -254,8 +250,7 @@ func (s *Teams) SaveTeamConflict(ctx context.Context, c reverie.TeamConflict) er
 		}})
 }
 
-// Answers to writes under a key are kept for as long as somebody might ask again, and
-// no more of a team's than these.
+// Limits of the stored answers to writes with a key: how long a client may repeat a request, and how many a team has.
 const (
 	keepTeamRequests = 7 * 24 * time.Hour
 	maxTeamRequests  = 10_000
@@ -272,8 +267,7 @@ const (
 		select created_at from team_requests where group_id = $1 order by created_at desc offset $3 limit 1))`
 )
 
-// teamAnswer is the answer that a write had when it was asked for under its key before,
-// nil where it was not.
+// teamAnswer returns the answer that an earlier write with the same key had, nil if there was none.
 func teamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite) (*reverie.TeamMemory, error) {
 	if w.RequestKey == "" {
 		return nil, nil
@@ -294,7 +288,7 @@ func teamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWri
 	return &before.Answer.V, nil
 }
 
-// keepTeamAnswer keeps the answer to a write that has a key, and drops old ones.
+// keepTeamAnswer stores the answer to a write with a key, and deletes old ones.
 func (s *Teams) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite,
 	m reverie.TeamMemory) error {
 	if w.RequestKey == "" {
@@ -307,13 +301,13 @@ func (s *Teams) keepTeamAnswer(ctx context.Context, t *pg.Tx, groupID string, w 
 	return t.Exec(ctx, insertTeamRequestQuery, groupID, w.RequestKey, w.BodySHA256, m.ID, pg.JSON[any]{V: m}, at)
 }
 
-// sharedQuery finds the memory of a team that a group's memory was made into.
+// sharedQuery finds the team memory that a group's memory was shared as.
 const sharedQuery = `select m.lineage_id, m.memory_id, o.origin_memory_id from memory_origins o
 	join memories m on m.group_id = $1 and m.memory_id = o.memory_id
 	where o.group_id = $1 and o.origin_lineage_id = $2::uuid and o.origin_group_id = $3
 	order by m.version desc, m.updated_at desc limit 1`
 
-// sharedEvidenceQuery are the words that a memory rests on, the newest that may travel.
+// sharedEvidenceQuery reads the evidence of a memory that may be shared, newest first.
 const sharedEvidenceQuery = `select message_id, author_id, author, quote, sent_at, local_date::text as local_date
 	from (
 		select distinct on (message_id, quote) * from memory_evidence
@@ -321,7 +315,7 @@ const sharedEvidenceQuery = `select message_id, author_id, author, quote, sent_a
 		order by message_id, quote, evidence_no) e
 	order by sent_at desc, evidence_no limit $3`
 
-// originQuery says what a version of a group's memory was made by and from.
+// originQuery reads who made a version of a group's memory, and from what.
 const originQuery = `select (select deployment_id::text from deployments where group_id = '') as deployment,
 		coalesce(r.job, '') as job, coalesce(r.model, '') as model, coalesce(r.prompt_version, '') as prompt_version,
 		(select count(distinct e.message_id) from memory_evidence e where e.group_id = $1
@@ -330,12 +324,10 @@ const originQuery = `select (select deployment_id::text from deployments where g
 	from memories m left join runs r on r.group_id = $1 and r.run_id = m.run_id
 	where m.group_id = $1 and m.memory_id = $2::uuid`
 
-// ShareMemory makes a version of a group's memory the head of a team's memory: of the one
-// that an earlier version of it was made into, or of a new one. What it rests on stays
-// behind and is counted, unless share.Quotes has it come along. Where this version was
-// shared before, nothing is written, and shared is false. Where the team has changed or
-// deleted what was shared, that is reverie.ErrConflict, unless share.Overwrite. Other
-// errors are those of PutTeamMemory.
+// ShareMemory makes a version of a group's memory the head of a team memory: of the one that an earlier version was
+// shared as, or of a new one. Its evidence is only counted, unless share.Quotes includes it. If this version was shared
+// before, nothing is written, and shared is false. If the team has changed or deleted the memory since, that is
+// reverie.ErrConflict, unless share.Overwrite is set. Other errors are those of PutTeamMemory.
 func (s *Teams) ShareMemory(ctx context.Context, share reverie.TeamShare) (m reverie.TeamMemory, shared bool,
 	err error) {
 	from := share.Memory
@@ -371,10 +363,9 @@ func (s *Teams) ShareMemory(ctx context.Context, share reverie.TeamShare) (m rev
 	return m, shared, err
 }
 
-// sharedBefore returns the memory of the team that an earlier version of a group's memory
-// was made into, as it is now, the zero one where there is none; and whether it was made
-// of this version. What the team has written on it since is refused, unless it may be
-// overwritten.
+// sharedBefore returns the present team memory that an earlier version of a group's memory was shared as, the zero
+// value if there is none. same reports whether it was made from this very version. If the team has changed it since,
+// that is an error unless the share may overwrite it.
 func sharedBefore(ctx context.Context, t *pg.Tx, share reverie.TeamShare) (head reverie.TeamMemory, same bool,
 	err error) {
 	groupID := reverie.TeamGroupID(share.Team)
@@ -403,8 +394,8 @@ func sharedBefore(ctx context.Context, t *pg.Tx, share reverie.TeamShare) (head 
 		"this one: %w", head.ID, what, reverie.ErrConflict)
 }
 
-// fillOrigin says where a version of a group's memory was made, without a word that names
-// the group, a person or a message; what it rests on goes along where the write says so.
+// fillOrigin sets the origin of a version of a group's memory, without naming the group, a person or a message. It adds
+// the evidence if the write says so.
 func fillOrigin(ctx context.Context, t *pg.Tx, m reverie.Memory, w *reverie.TeamWrite) error {
 	w.Memory.Origin = reverie.Origin{MemoryID: m.ID, LineageID: m.LineageID, Version: m.Version, MadeAt: m.UpdatedAt}
 	if err := t.Get(ctx, &w.Memory.Origin, originQuery, m.GroupID, m.ID); err != nil {
@@ -416,8 +407,8 @@ func fillOrigin(ctx context.Context, t *pg.Tx, m reverie.Memory, w *reverie.Team
 	return t.Select(ctx, &w.Memory.Evidence, sharedEvidenceQuery, m.GroupID, m.LineageID, reverie.MaxTeamEvidence)
 }
 
-// TeamMemoryOf returns the memory of a team that a version, or a lineage, is; and the
-// group id of its team. What is no team's is reverie.ErrNotFound.
+// TeamMemoryOf returns the team memory with that version or lineage id, and the group id of its team. The id of another
+// memory is reverie.ErrNotFound.
 func (s *Teams) TeamMemoryOf(ctx context.Context, team, id string) (m reverie.TeamMemory, of string, err error) {
 	err = s.db.Run(ctx, pg.Work{What: "read a team's memory", ReadOnly: true, Do: func(ctx context.Context,
 		t *pg.Tx) error {

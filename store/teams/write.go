@@ -20,14 +20,14 @@ import (
 const (
 	lockLineageQuery = `select 1 from memories where group_id = $1 and lineage_id = $2 order by version for update`
 
-	// A look into each group by its index: there is none over lineages alone.
+	// This searches each group by its index, because there is none over lineages alone.
 	newLineageQuery = `select exists (select 1 from memories where memory_id = $2::uuid) or exists (
 			select 1 from groups g cross join lateral (
 				select 1 from memories m where m.group_id = g.group_id and m.lineage_id = $2::uuid limit 1) found
 			where g.group_id <> $1) as taken,
 		(select count(*) from memories where group_id = $1 and version = 1) as has`
 
-	// A statement that stays keeps its vector.
+	// An unchanged statement keeps its vector.
 	insertTeamVersionQuery = `insert into memories (group_id, memory_id, lineage_id, parent_id, kind, statement, version,
 		status, tags, strength,
 			weight, content_hash, change_summary, created_at, updated_at, said_at, ended_at, said_until,
@@ -46,16 +46,14 @@ const (
 		values ($1, $2::uuid, $3, $4::uuid, $5::uuid, $6, $7::jsonb, $8::jsonb, $9::timestamptz)`
 )
 
-// PutTeamMemory makes a version the head of a team's memory, in one transaction with its
-// row in the change log and with w.Link, and returns the memory as it is then. The first
-// write to a team makes its tenant. What the memory is made of has been checked: see
-// [safety.CheckTeamMemory].
+// PutTeamMemory makes a version the head of a team's memory and returns the resulting memory. The same transaction
+// writes the row of the change log and w.Link. The first write to a team creates its tenant. The caller has checked the
+// content with [safety.CheckTeamMemory].
 //
-// A head that is not w.IfVersion is a *reverie.TeamHeadError. Another active memory of
-// the team that says the same, and an id that is in use elsewhere, are
-// reverie.ErrConflict. A request key that stands for another write is
-// reverie.ErrKeyReused; one that stands for this write has its answer again. A deletion
-// keeps the words and tags of the version that it ends.
+// If the head is not w.IfVersion, the error is a *reverie.TeamHeadError. It is reverie.ErrConflict if another active
+// memory of the team has the statement, or if the id is used elsewhere. A request key that was used for another write
+// is reverie.ErrKeyReused. A repeated write with its key returns the first answer. A deletion keeps the statement and
+// tags of the version that it ends.
 func (s *Teams) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m reverie.TeamMemory, err error) {
 	versionID := reverie.NewID()
 	err = s.db.Run(ctx, pg.Work{
@@ -72,9 +70,9 @@ func (s *Teams) PutTeamMemory(ctx context.Context, w reverie.TeamWrite) (m rever
 	return m, err
 }
 
-// teamWritten tells whether the transaction that was to write a version was committed.
+// teamWritten reports whether the transaction that wrote a version was committed.
 func (s *Teams) teamWritten(ctx context.Context, t *pg.Tx, team, versionID string) (found bool, err error) {
-	if err := s.lockTeam(ctx, t, team); err != nil { // waits for one under way
+	if err := s.lockTeam(ctx, t, team); err != nil { // waits for a transaction in progress
 		return false, err
 	}
 	err = t.Get(ctx, &found, `select exists (select 1 from memories where group_id = $1
@@ -82,8 +80,8 @@ func (s *Teams) teamWritten(ctx context.Context, t *pg.Tx, team, versionID strin
 	return found, err
 }
 
-// writeTeam is PutTeamMemory within a transaction, for those that write more with it. The
-// new version's id is the caller's, so that it can look for it after a lost commit.
+// writeTeam is PutTeamMemory within a transaction, for callers that write more. The caller chooses the id of the new
+// version, so that it can search for it after a lost commit.
 func (s *Teams) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, versionID string) (m reverie.TeamMemory,
 	err error) {
 	groupID := reverie.TeamGroupID(w.Team)
@@ -97,7 +95,7 @@ func (s *Teams) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, ve
 	if err != nil {
 		return m, err
 	}
-	// A deletion travels without words; the last ones here stay.
+	// A deletion is sent without a statement; the last local one stays.
 	if head != nil && w.Memory.Status == reverie.StatusDeprecated {
 		w.Memory.Statement, w.Memory.Tags = head.Statement, head.Tags
 	}
@@ -123,8 +121,7 @@ func (s *Teams) writeTeam(ctx context.Context, t *pg.Tx, w reverie.TeamWrite, ve
 	return m, s.keepTeamAnswer(ctx, t, groupID, w, m)
 }
 
-// lockTeam makes the tenant of a team where there is none, and lets nobody else write to
-// it by these functions before the commit.
+// lockTeam creates the tenant of a team if there is none, and locks it against other writers until the commit.
 func (s *Teams) lockTeam(ctx context.Context, t *pg.Tx, team string) error {
 	g := reverie.Group{ID: reverie.TeamGroupID(team), Name: team}
 	if err := g.Normalize(); err != nil {
@@ -137,8 +134,8 @@ func (s *Teams) lockTeam(ctx context.Context, t *pg.Tx, team string) error {
 	return err
 }
 
-// lockTeamHead locks the lineage of a write and returns its head, nil of a new one. One
-// that the write does not rest on is a *reverie.TeamHeadError.
+// lockTeamHead locks the lineage of a write and returns its head, nil for a new lineage. If the head is not the one
+// that the write expects, the error is a *reverie.TeamHeadError.
 func lockTeamHead(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamWrite) (*reverie.Memory, error) {
 	if err := t.Exec(ctx, lockLineageQuery, groupID, w.Memory.ID); err != nil {
 		return nil, err
@@ -158,8 +155,8 @@ func lockTeamHead(ctx context.Context, t *pg.Tx, groupID string, w reverie.TeamW
 	return nil, cmp.Or(err, error(&reverie.TeamHeadError{ID: m.ID, Head: &m}))
 }
 
-// mayBeNew refuses an id that is in use elsewhere, and a memory beyond those that a team
-// may have, deleted ones included.
+// mayBeNew refuses an id that is used elsewhere. It also refuses a new memory if the team has too many, including
+// deleted ones.
 func mayBeNew(ctx context.Context, t *pg.Tx, groupID, id string) error {
 	var found struct {
 		Taken bool `db:"taken"`
@@ -177,7 +174,7 @@ func mayBeNew(ctx context.Context, t *pg.Tx, groupID, id string) error {
 	return nil
 }
 
-// noTwin refuses what another active memory of the team says.
+// noTwin refuses a statement that another active memory of the team has.
 func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory) error {
 	if m.Status != reverie.StatusActive {
 		return nil
@@ -192,8 +189,7 @@ func noTwin(ctx context.Context, t *pg.Tx, groupID string, m reverie.TeamMemory)
 	return store.IgnoreNoRows(err)
 }
 
-// AppendTeam ends the head, nil of a new lineage, and writes the version that takes its
-// place, with all that belongs to it.
+// AppendTeam ends the head, nil for a new lineage, and writes the next version with its evidence, origin and log.
 func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *reverie.Memory, w reverie.TeamWrite,
 	versionID string) error {
 	at, err := store.NextTimestamp(ctx, db, t, groupID)
@@ -228,7 +224,7 @@ func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *
 		text.ContentHash(m.Statement), change.Summary, notAfter(m.CreatedAt, at), at, notAfter(m.UpdatedAt, at)); err != nil {
 		return err
 	}
-	if o := m.Origin; o.Deployment != "" { // one that is made here needs none
+	if o := m.Origin; o.Deployment != "" { // a version made here needs no origin
 		earlier := append([]reverie.TeamVersion{}, m.Versions...)
 		earlier = slices.DeleteFunc(earlier, func(v reverie.TeamVersion) bool {
 			return slices.ContainsFunc(known, func(k reverie.TeamVersion) bool { return k.VersionID == v.VersionID })
@@ -244,7 +240,7 @@ func AppendTeam(ctx context.Context, db *pg.DB, t *pg.Tx, groupID string, head *
 	return store.InsertChanges(ctx, t, groupID, nil, 0, at, []reverie.Change{change})
 }
 
-// teamAction says what a version does to its lineage.
+// teamAction returns what a version does to its lineage.
 func teamAction(head *reverie.Memory, status reverie.Status) reverie.Action {
 	switch {
 	case head == nil:
@@ -257,7 +253,7 @@ func teamAction(head *reverie.Memory, status reverie.Status) reverie.Action {
 	return reverie.ActionUpdate
 }
 
-// notAfter is a time, or now where it is zero or still to come.
+// notAfter returns a time, or now if the time is zero or in the future.
 func notAfter(at, now time.Time) time.Time {
 	if at.IsZero() || at.After(now) {
 		return now
@@ -279,15 +275,14 @@ const (
 		where group_id = $1 and remote = $2 and lineage_id = $3::uuid and status = 'open'`
 )
 
-// Deployment returns what this database is called among those that share memories.
+// Deployment returns the id of this database among the deployments that share memories.
 func (s *Teams) Deployment(ctx context.Context) (id string, err error) {
 	err = s.db.QueryRow(ctx, "read what this deployment is called", &id, deploymentQuery)
 	return id, err
 }
 
-// TeamStates returns all memories of a team, deleted ones included, by id, and how they
-// stand towards another deployment, with the words that they rest on where quotes says so;
-// none where there is no such team yet.
+// TeamStates returns all memories of a team by id, including deleted ones, with their state towards another deployment.
+// With quotes it includes the evidence. It returns none for a team that does not exist yet.
 func (s *Teams) TeamStates(ctx context.Context, team, remote string, quotes bool) ([]reverie.TeamState, error) {
 	groupID := reverie.TeamGroupID(team)
 	what := fmt.Sprintf("read how team %q stands", team)
@@ -312,7 +307,7 @@ func (s *Teams) TeamStates(ctx context.Context, team, remote string, quotes bool
 	})
 }
 
-// fillStates adds what is known of the other side.
+// fillStates adds the links and conflicts with the remote.
 func fillStates(ctx context.Context, t *pg.Tx, groupID, remote string, list []reverie.TeamState) error {
 	links, err := pg.Select[reverie.TeamLink](ctx, t, teamLinksQuery, groupID, remote)
 	if err != nil {
@@ -330,8 +325,8 @@ func fillStates(ctx context.Context, t *pg.Tx, groupID, remote string, list []re
 	return err
 }
 
-// LinkTeamMemory notes which version is common with another deployment now, and settles
-// an open conflict with it. The version is one of the team's.
+// LinkTeamMemory stores which version is now common with another deployment, and settles an open conflict with it. The
+// version must be one of the team's.
 func (s *Teams) LinkTeamMemory(ctx context.Context, team string, l reverie.TeamLink) error {
 	return s.db.Run(ctx, pg.Work{What: fmt.Sprintf("note that memory %s of team %q is synced", l.LineageID, team),
 		Do: func(ctx context.Context, t *pg.Tx) error {

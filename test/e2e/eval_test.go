@@ -294,6 +294,7 @@ func TestEvalDataset(t *testing.T) {
 		Conversations     int
 		Nights            int
 		Total             dataset.Part
+		Stages            dataset.Stages
 	}
 	play := func(s *stage, args ...string) (f figures, lines []dataset.Line) {
 		o := s.run(append([]string{"eval", "--dataset", "locomo", dir, "--out", out, "--json"}, args...)...).want(t, 0)
@@ -337,7 +338,8 @@ func TestEvalDataset(t *testing.T) {
 		return llmtest.Lines(`{"action":"none"}`)
 	})
 	f, lines = play(s)
-	if !f.Success || f.Baseline || f.Answers != "openai/gpt-5-mini" || f.Total.Judged["judge"] != 4 || f.Total.Judged["f1"] != 5 || f.Total.Scores["judge"] != 1 || f.Asking.Calls != 9 {
+	if !f.Success || f.Baseline || f.Answers != "openai/gpt-5-mini" || f.Total.Judged["judge"] != 4 || f.Total.Judged["f1"] != 5 || f.Total.Scores["judge"] != 1 || f.Asking.Calls != 9 ||
+		f.Stages != (dataset.Stages{Questions: 4, Remembered: 2.5, Active: 2.5, Ranked: 2.5, Offered: 2.5, Given: 4}) {
 		t.Errorf("with a model: %+v", f)
 	}
 	first, last := lines[0], lines[4]

@@ -29,7 +29,7 @@ func TestMaintainCommand(t *testing.T) {
 	s := aged(t)
 	before := s.dump()
 	dry := s.run("maintain", "--dry-run").want(t, 0).silent(t)
-	for _, line := range []string{"g1", "g2", "2 groups  2", "- lives in <Berlin>", "why: said once, never used in an answer, and silent for 70 of the group's active nights", "dry run: nothing was written"} {
+	for _, line := range []string{"g1", "g2", "1 archived, 0 pruned", "- lives in <Berlin>", "why: said once, never used in an answer, and silent for 70 of the group's active nights", "dry run: nothing was written"} {
 		if !strings.Contains(dry.stdout, line) {
 			t.Errorf("no %q in:\n%s", line, dry.stdout)
 		}

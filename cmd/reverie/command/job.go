@@ -14,6 +14,7 @@ import (
 	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/entity"
+	"reverie/internal/maintain"
 	"reverie/internal/reverie"
 	"reverie/internal/session"
 	"reverie/jobs"
@@ -235,6 +236,8 @@ func (a *app) printRun(ctx context.Context, result any, took time.Duration, date
 		return a.PrintExtraction(r, took)
 	case dream.Result:
 		return a.PrintDream(r, took)
+	case maintain.Result:
+		return a.PrintMaintained(r, took)
 	}
 	return nil
 }

@@ -35,11 +35,8 @@ var readWordings = sync.OnceValue(func() wordings { return text.ReadTOML[wording
 
 // The measures.
 const (
-	measureF1     = "f1"
-	measureJudge  = "judge"
-	measureRouge1 = "rouge1"
-	measureRouge2 = "rouge2"
-	measureRougeL = "rougeL"
+	measureF1    = "f1"
+	measureJudge = "judge"
 )
 
 // Answer has the model answer from a context.
@@ -115,8 +112,8 @@ func byWordsAndJudge(ctx context.Context, ask Ask, c Conversation, q Question, d
 // byRouge is what QMSum measures.
 func byRouge(_ context.Context, _ Ask, _ Conversation, q Question, _, answer string) (map[string]float64, error) {
 	a, b := stems(answer, nil), stems(q.Gold, nil)
-	return map[string]float64{measureRouge1: overlap(a, b, 1), measureRouge2: overlap(a, b, 2),
-		measureRougeL: f1(longest(a, b), len(a), len(b))}, nil
+	return map[string]float64{"rouge1": overlap(a, b, 1), "rouge2": overlap(a, b, 2),
+		"rougeL": f1(longest(a, b), len(a), len(b))}, nil
 }
 
 func oneIf(yes bool) float64 {

@@ -34,13 +34,10 @@ type Given struct {
 	Found    *Found   `json:"found,omitempty"`
 }
 
-// Found is how much of the evidence was found: its share, and whether there is any at all, 0 or 1.
+// Found is how much of the evidence was found.
 type Found struct {
 	Recall     float64 `json:"recall"`
-	Any        float64 `json:"any"`
 	BM25Recall float64 `json:"bm25_recall"`
-	BM25Any    float64 `json:"bm25_any"`
-	Quoted     float64 `json:"quoted"` // share that is quoted, and not only cited by a memory
 	Tokens     float64 `json:"tokens"`
 }
 
@@ -49,22 +46,35 @@ func NewLine(c Conversation, q Question) Line {
 	return Line{Conversation: c.ID, ID: q.ID, Kind: q.Kind, Question: q.Query(), Gold: q.Gold, Evidence: list(q.Evidence), Unknown: q.Unknown}
 }
 
-// Give says what a question was given, the last quoted of the messages as they were written.
-func (q Question) Give(text []string, tokens int, messages []string, quoted int, bm25 []string) Given {
+// Give says what a question was given.
+func (q Question) Give(text []string, tokens int, messages, bm25 []string) Given {
 	g := Given{Text: list(text), Messages: list(messages), Tokens: tokens, BM25: list(bm25)}
-	if n := float64(len(q.Evidence)); n > 0 {
-		share := func(of []string) float64 {
-			found := 0.0
-			for _, id := range q.Evidence {
-				found += oneIf(slices.Contains(of, id))
-			}
-			return found / n
+	share := func(of []string) (found float64) {
+		for _, id := range q.Evidence {
+			found += oneIf(slices.Contains(of, id)) / float64(len(q.Evidence))
 		}
-		g.Found = &Found{Recall: share(messages), BM25Recall: share(bm25), Tokens: float64(tokens),
-			Quoted: share(messages[len(messages)-quoted:])}
-		g.Found.Any, g.Found.BM25Any = oneIf(g.Found.Recall > 0), oneIf(g.Found.BM25Recall > 0)
+		return found
+	}
+	if len(q.Evidence) > 0 {
+		g.Found = &Found{Recall: share(messages), BM25Recall: share(bm25), Tokens: float64(tokens)}
 	}
 	return g
+}
+
+// Stages tell where evidence is lost on its way into a context: the share of each question's
+// that is left after each step, summed up.
+type Stages struct {
+	Questions  int     `json:"questions"`
+	Remembered float64 `json:"remembered"` // cited by a memory that was written at some time
+	Active     float64 `json:"active"`     // by one that is active at the end
+	Ranked     float64 `json:"ranked"`     // by one that is near enough to the question
+	Offered    float64 `json:"offered"`    // by one in the context
+	Given      float64 `json:"given"`      // or quoted in it
+}
+
+// Percent is a sum as a mean that people read.
+func (s Stages) Percent(sum float64) string {
+	return fmt.Sprintf("%.1f%%", 100*sum/float64(max(s.Questions, 1)))
 }
 
 // list is never nil, for JSON.
@@ -86,6 +96,9 @@ type Report struct {
 	Unusable      int           `json:"unusable_nights"` // whose answer was of no use
 	Memories      int           `json:"memories"`        // at the end
 	Unknown       int           `json:"unknown_evidence"`
+	Stages        Stages        `json:"stages"`
+	Refused       int           `json:"refused"` // lines of answers
+	Held          int           `json:"held"`    // lines that wait for a person
 	Total         Part          `json:"total"`
 	Kinds         []*Part       `json:"kinds"`
 	Failed        []string      `json:"failed"`     // conversations that could not be played, and why
@@ -137,8 +150,8 @@ func (p *Part) add(l Line) {
 
 // mean takes in the n-th.
 func (f *Found) mean(o Found, n int) {
-	for _, v := range [][2]*float64{{&f.Recall, &o.Recall}, {&f.Any, &o.Any}, {&f.BM25Recall, &o.BM25Recall}, {&f.BM25Any, &o.BM25Any},
-		{&f.Quoted, &o.Quoted}, {&f.Tokens, &o.Tokens}} {
+	for _, v := range [][2]*float64{{&f.Recall, &o.Recall}, {&f.BM25Recall, &o.BM25Recall},
+		{&f.Tokens, &o.Tokens}} {
 		*v[0] += (*v[1] - *v[0]) / float64(n)
 	}
 }

@@ -1,7 +1,6 @@
-// Package chatlab reads ChatLab's format, 0.0.1 and 0.0.2, one conversation a file. A
-// chat is known by its groupId or sourceSessionId; where it has neither, as between two
-// people, by its platform and name. Messages without a platformMessageId get an id of
-// their own, see [export.Ordinals].
+// Package chatlab reads ChatLab's format, 0.0.1 and 0.0.2, with one conversation per file. The id of a chat is its
+// groupId or sourceSessionId; a chat without either, as between two people, has its platform and name as id. A
+// message without a platformMessageId gets a generated id, see [export.Ordinals].
 package chatlab
 
 import (
@@ -15,7 +14,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Format is what the package reads.
+// Format describes ChatLab's format.
 var Format = export.Format{Name: "chatlab", Title: "ChatLab, JSON or JSONL", Head: knows,
 	Tell: func(t *export.Teller, src export.Source) error { return (&Reader{}).Tell(t, src) }}
 
@@ -25,7 +24,7 @@ func knows(head []byte) int {
 		export.Sign{Sure: 60, Paths: "_type sender|platformId"})
 }
 
-// afterComments is what stands behind the lines of comments that a file may begin with.
+// afterComments returns head without the comment lines with which a file may begin.
 func afterComments(head []byte) []byte {
 	for {
 		head = bytes.TrimSpace(head)
@@ -38,15 +37,15 @@ func afterComments(head []byte) []byte {
 
 // Reader reads one file, or one page of a pull.
 type Reader struct {
-	Chat  export.Chat // of a page it is known beforehand
-	Known bool        // which chat it is
+	Chat  export.Chat // for a page, the caller knows it
+	Known bool        // the chat is known
 	IDs   export.Ordinals
-	Sync  Sync // what a page says of the next one
+	Sync  Sync // what a page says about the next one
 
 	names map[string]string
 }
 
-// Sync says where a pull goes on.
+// Sync says where a pull continues.
 type Sync struct {
 	HasMore    bool        `json:"hasMore"`
 	NextSince  export.Text `json:"nextSince"` // in seconds
@@ -54,7 +53,7 @@ type Sync struct {
 	Watermark  export.Text `json:"watermark"`
 }
 
-// Tell tells the messages.
+// Tell passes on the messages.
 func (c *Reader) Tell(t *export.Teller, src export.Source) error {
 	c.names = map[string]string{}
 	return t.Each(parts(src), func(part export.Part) error {
@@ -75,7 +74,7 @@ func (c *Reader) Tell(t *export.Teller, src export.Source) error {
 	})
 }
 
-// parts tells the values of either kind of file by the paths that they have in JSON.
+// parts yields the values of either kind of file by their JSON paths.
 func parts(src export.Source) export.Parts {
 	if export.Surest(afterComments(src.Head), export.Sign{Sure: 1, Paths: "_type"}) == 0 {
 		return export.JSONParts(src.Reader, "meta", "members[]", "messages[]", "sync")
@@ -95,11 +94,10 @@ func parts(src export.Source) export.Parts {
 	}
 }
 
-// lineKinds are the kinds of lines, and where their values stand in JSON.
+// lineKinds maps the kinds of lines to the JSON paths of their values.
 var lineKinds = map[export.Text]string{"header": "meta", "member": "members[]", "message": "messages[]", "sync": "sync"}
 
-// readLine makes of a line what its value would be in JSON. One of a type that is not
-// known has no pattern, and is passed over.
+// readLine turns a line into its value in JSON. A line of an unknown kind gets no pattern and is skipped.
 func readLine(p *export.Part) error {
 	var line struct {
 		Type *export.Text    `json:"_type"`
@@ -120,7 +118,7 @@ func readLine(p *export.Part) error {
 	return nil
 }
 
-// note takes down what is no message. A member that cannot be read has no name.
+// note records what is not a message. A member that cannot be read has no name.
 func (c *Reader) note(part export.Part) error {
 	switch part.Pattern {
 	case "sync":
@@ -158,7 +156,7 @@ func (c *Reader) note(part export.Part) error {
 	return nil
 }
 
-// The kinds of messages that are not read as plain text.
+// Kinds of messages that are not plain text.
 const (
 	image     = "1"
 	voice     = "2"
@@ -177,10 +175,10 @@ const (
 	contact   = "27"
 	system    = "80"
 	recalled  = "81"
-	other     = "99" // of no other kind
+	other     = "99" // any other kind
 )
 
-// nobody sends what the platform says.
+// nobody is the author of the platform's own messages.
 const nobody = "SYSTEM"
 
 type message struct {
@@ -188,7 +186,7 @@ type message struct {
 	Sender   export.Text `json:"sender"`
 	Name     export.Text `json:"accountName"`
 	Nickname export.Text `json:"groupNickname"`
-	Time     export.Text `json:"timestamp"` // in seconds; some write milliseconds
+	Time     export.Text `json:"timestamp"` // in seconds; some programs write milliseconds
 	Type     export.Text `json:"type"`
 	Content  export.Text `json:"content"`
 	ReplyTo  export.Text `json:"replyToMessageId"`
@@ -216,10 +214,10 @@ func (c *Reader) record(part export.Part) (r export.Record, err error) {
 	return r, nil
 }
 
-// events are the kinds that are nobody's words.
+// events are the kinds that nobody wrote.
 var events = map[string]bool{redPacket: true, transfer: true, poke: true, call: true, system: true, recalled: true}
 
-// text is what a message of a kind says. Numbers that are not known are as text.
+// text returns the text of a message of a kind. An unknown kind counts as text.
 func text(kind, content string) string {
 	switch kind {
 	case recalled:
@@ -230,7 +228,7 @@ func text(kind, content string) string {
 		return export.WithoutPlaceholders(content)
 	case other:
 		if all := strings.TrimSpace(content); strings.HasPrefix(all, "[") && strings.IndexByte(all, ']') == len(all)-1 {
-			return "" // only what kind it is
+			return "" // it only says the kind
 		}
 	case forward:
 		if said := export.WithoutPlaceholders(content); said != "" {

@@ -1,6 +1,5 @@
-// Package discord reads what DiscordChatExporter writes with -f Json: a file a channel, a
-// thread or a part of one, with the ids of Discord itself. A folder of them is read one
-// by one.
+// Package discord reads the output of DiscordChatExporter with -f Json: one file for a channel, a thread or a part
+// of one, with Discord's own ids. The files of a folder are read one by one.
 package discord
 
 import (
@@ -16,7 +15,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes the output of DiscordChatExporter.
 var Format = export.Format{
 	Name: "discord", Platform: "Discord",
 	Title: "DiscordChatExporter, JSON",
@@ -46,13 +45,13 @@ type reader struct {
 	chat    export.Chat
 }
 
-// header reads which server and channel it is. Names may change; the channel's id stays.
+// header reads the server and channel. Names may change; the channel's id stays.
 func (d *reader) header(part export.Part) error {
 	var of struct {
 		ID       export.Text `json:"id"`
 		Type     export.Text `json:"type"`
 		Name     string      `json:"name"`
-		Category string      `json:"category"` // of a thread: its channel
+		Category string      `json:"category"` // for a thread: its channel
 	}
 	if err := part.Need(&of); err != nil {
 		return err
@@ -73,7 +72,7 @@ func (d *reader) header(part export.Part) error {
 	return nil
 }
 
-// content is what is said: in a message, or in one that it forwards.
+// content is the content of a message, or of a forwarded one.
 type content struct {
 	Content export.Text     `json:"content"`
 	Embeds  json.RawMessage `json:"embeds"`
@@ -96,7 +95,7 @@ type message struct {
 	Reactions json.RawMessage `json:"reactions"`
 }
 
-// reactions of newer versions of the exporter have users.
+// reactions: only newer versions of the exporter write users.
 var reactions = export.Reactions{Emoji: "emoji.name|emoji.code", Count: "count", By: "users.id"}
 
 type user struct {
@@ -124,7 +123,7 @@ func (d *reader) record(part export.Part) error {
 	if d.replies(m) {
 		r.Message.ReplyTo = string(m.Reference.MessageID)
 	}
-	names := map[string]string{} // of those whom it mentions, by their ids
+	names := map[string]string{} // names of the mentioned users, by id
 	for _, u := range export.As[[]user](m.Mentions) {
 		names[string(u.ID)] = export.Shortened(u.label())
 	}
@@ -137,9 +136,8 @@ func (d *reader) record(part export.Part) error {
 	return d.Tell(r)
 }
 
-// replies tells whether a message answers the one that it refers to. Before the exporter
-// knew replies, it wrote them as messages like others; those that refer to other channels
-// are forwarded or announced there.
+// replies reports whether a message replies to the one that it refers to. Old versions of the exporter wrote
+// replies like other messages. A message that refers to another channel is forwarded or announced there.
 func (d *reader) replies(m message) bool {
 	switch m.Type {
 	case "Reply", "19":
@@ -150,13 +148,12 @@ func (d *reader) replies(m message) bool {
 	return false
 }
 
-// said are the kinds of messages that are somebody's words. Kinds that the exporter has no name for are
-// written as Discord's numbers.
+// said are the kinds of messages that somebody wrote. Kinds without a name in the exporter are Discord's numbers.
 var said = map[string]bool{"": true, "Default": true, "Reply": true, "ChatInputCommand": true,
 	"ContextMenuCommand": true, "0": true, "19": true, "20": true, "23": true}
 
-// text is what a message says: its content or, where it has none, what its embeds say. The
-// embeds beside a content only repeat what its links lead to.
+// text returns the content of a message, or the text of its embeds if it has none. Embeds beside a content only
+// repeat what its links lead to.
 func (d *reader) text(c content, names map[string]string) string {
 	if said := strings.TrimSpace(string(c.Content)); said != "" {
 		return d.resolve(said, names)
@@ -179,14 +176,13 @@ func (d *reader) text(c content, names map[string]string) string {
 	return d.resolve(export.JoinLines(lines...), names)
 }
 
-// discordMark is what stands for a name, where the exporter was told to leave Markdown as
-// it is, and in embeds: <@id>, <@!id>, <@&role>, <#channel>, <:emoji:id>, <a:emoji:id>,
-// <t:seconds:style>, </command:id>.
+// discordMark matches what stands for a name in embeds, and in text that the exporter did not convert: <@id>,
+// <@!id>, <@&role>, <#channel>, <:emoji:id>, <a:emoji:id>, <t:seconds:style>, </command:id>.
 var discordMark = text.NewPattern(`<(@[!&]?|#|a?:[A-Za-z0-9_~]{1,64}:|t:|/[^<>:]{1,100}:)(-?\d{1,20})(?::[a-zA-Z])?>`)
 
 func (d *reader) resolve(s string, names map[string]string) string {
 	if len(s) > reverie.MaxMessageTextLength {
-		return s // it is refused
+		return s // too long: it will be refused
 	}
 	return discordMark.ReplaceAllStringFunc(s, func(mark string) string {
 		part := discordMark.FindStringSubmatch(mark)

@@ -9,18 +9,18 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Block is a message of a text: what its first line says, and the lines behind that one.
+// Block is a message of a text: its parsed first line, and the lines after it.
 type Block[T any] struct {
 	Place string
 	Head  T
 	Lines []string
 }
 
-// EachBlock hands over the messages of a text whose messages may have several lines; begins reads the
-// first line of one. What is bad of them, or by the listener's error, is told by where the message began.
+// EachBlock passes on the messages of a text in which a message may have several lines; begins parses the first
+// line of one. A bad message, or one that take finds bad, is reported at the place where it began.
 func EachBlock[T any](t *Teller, r io.Reader, begins func(line string) (T, bool), take func(Block[T]) error) error {
 	var open *Block[T]
-	var why *Bad // the message at hand cannot be read
+	var why *Bad // why the current message cannot be read
 	size := 0
 	end := func() (err error) {
 		if open == nil {
@@ -42,7 +42,7 @@ func EachBlock[T any](t *Teller, r io.Reader, begins func(line string) (T, bool)
 		switch {
 		case bad != nil && open == nil:
 			return bad
-		case bad != nil: // nobody can tell whether it goes on from the message at hand
+		case bad != nil: // the bad line may belong to the current message
 			why = bad
 		case begun:
 			err := end()

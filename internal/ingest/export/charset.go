@@ -21,11 +21,11 @@ import (
 var errCharset = fmt.Errorf("its text is not UTF-8, and the encoding is unknown; convert it first, such as with iconv "+
 	"-f BIG5 -t UTF-8: %w", reverie.ErrInvalid)
 
-// Decode returns a text as UTF-8 without a byte order mark, and how it begins. What it is
-// written in is told by its beginning. Single bytes that are no UTF-8 stay as they are.
+// Decode returns a text as UTF-8 without a byte order mark, and its beginning. It detects the encoding by the
+// beginning. Single bytes that are not UTF-8 stay unchanged.
 func Decode(r io.Reader) (io.Reader, []byte, error) {
 	in := bufio.NewReaderSize(r, HeadSize)
-	head, _ := in.Peek(HeadSize) // what fails here fails once more when it is read
+	head, _ := in.Peek(HeadSize) // an error will occur again when it is read
 	from, err := charset(head)
 	switch {
 	case err != nil:
@@ -39,7 +39,7 @@ func Decode(r io.Reader) (io.Reader, []byte, error) {
 	return in, bytes.Clone(head), nil
 }
 
-// charset tells what a text is written in by how it begins; nil is UTF-8.
+// charset detects the encoding of a text by its beginning; nil is UTF-8.
 func charset(head []byte) (encoding.Encoding, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}):
@@ -58,15 +58,15 @@ func charset(head []byte) (encoding.Encoding, error) {
 		return charmap.Windows1252, nil
 	}
 	if start := bytes.TrimLeft(head, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
-		return nil, nil // JSON by its own rules is UTF-8
+		return nil, nil // JSON is UTF-8 by its standard
 	}
 	return nil, errCharset
 }
 
-// mostlyForeign tells whether of the pieces of text that are not plain ASCII more than
-// half are no UTF-8, so that it is not a matter of a few bad bytes.
+// mostlyForeign reports whether more than half of the non-ASCII pieces of a text are not UTF-8, so that it is not a
+// few bad bytes.
 func mostlyForeign(head []byte) bool {
-	for back := 1; back < utf8.UTFMax && back <= len(head); back++ { // it may be cut in the middle of a letter
+	for back := 1; back < utf8.UTFMax && back <= len(head); back++ { // the head may end inside a character
 		if end := head[len(head)-back:]; utf8.RuneStart(end[0]) && !utf8.FullRune(end) {
 			head = head[:len(head)-back]
 			break
@@ -96,8 +96,7 @@ func high(text []byte) int {
 	return n
 }
 
-// chinese tells whether the bytes beyond ASCII are pairs of GB18030, most of them the
-// everyday characters of GB 2312.
+// chinese reports whether the non-ASCII bytes are pairs of GB18030, mostly everyday characters of GB 2312.
 func chinese(head []byte) bool {
 	pairs, everyday := 0, 0
 	for i := 0; i < len(head); i++ {
@@ -111,7 +110,7 @@ func chinese(head []byte) bool {
 		switch {
 		case first == 0x80 || first == 0xff || second < 0x30 || second == 0x7f || second == 0xff:
 			return false
-		case second <= 0x39: // the first half of four bytes
+		case second <= 0x39: // the first half of a four-byte character
 			i += 3
 			continue
 		case first >= 0xb0 && first <= 0xd7 && second >= 0xa1, first <= 0xa3 && first >= 0xa1: // or punctuation
@@ -123,8 +122,8 @@ func chinese(head []byte) bool {
 	return pairs > 0 && everyday*10 >= pairs*8
 }
 
-// korean tells whether the bytes beyond ASCII are pairs that begin as the syllables of
-// Korean do. In Chinese every second pair begins above them.
+// korean reports whether the non-ASCII bytes are pairs with first bytes of Korean syllables. In Chinese, the first
+// byte of every second pair is above them.
 func korean(head []byte) bool {
 	pairs := 0
 	for i := 0; i+1 < len(head); i++ {
@@ -140,13 +139,13 @@ func korean(head []byte) bool {
 	return pairs >= 16
 }
 
-// UTF8Line is a line as UTF-8. One that is not was written by somebody whose program used
-// another encoding than the others'; what it is cannot be told of every one.
+// UTF8Line returns a line as UTF-8. A single line in another encoding comes from an author whose program used it.
+// The encoding cannot always be detected.
 func UTF8Line(raw []byte) string {
 	if utf8.Valid(raw) {
 		return string(raw)
 	}
-	whole := append(bytes.Clone(raw), '\n') // its last letter is not cut
+	whole := append(bytes.Clone(raw), '\n') // so that its last character is complete
 	if from, err := charset(whole); err == nil && from != nil {
 		if text, err := from.NewDecoder().Bytes(raw); err == nil {
 			raw = text
@@ -155,8 +154,7 @@ func UTF8Line(raw []byte) string {
 	return strings.ToValidUTF8(string(raw), "\ufffd")
 }
 
-// latin tells whether the bytes beyond ASCII are few, and are letters and punctuation of
-// Western Europe.
+// latin reports whether the non-ASCII bytes are few, and are letters and punctuation of Western Europe.
 func latin(head []byte) bool {
 	all, letters := high(head), 0
 	for _, c := range head {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Day is the day of a date, as phones write it, in UTC. The year tells the calendar: 2568 and 68 are 2025 of
-// the Buddhist era, 1404 is 2025 of the solar Hijri one. There were no chats before 2000.
+// Day converts a date as phones write it, in UTC. The year determines the calendar: 2568 and 68 are 2025 of the
+// Buddhist era, 1404 is 2025 of the solar Hijri calendar. There were no chats before 2000.
 func Day(year string, month, day int) (at time.Time, ok bool) {
 	y, err := strconv.Atoi(year)
 	switch {
@@ -28,10 +28,10 @@ func Day(year string, month, day int) (at time.Time, ok bool) {
 // solarFirst is a year of the solar Hijri calendar; it begins on 21 March 2009.
 const solarFirst = 1388
 
-// solarLeaps are the leap years of its cycle of 33 years, as it has been since long before there were chats.
+// solarLeaps are the leap years in its cycle of 33 years, as they are since long before there were chats.
 var solarLeaps = map[int]bool{1: true, 5: true, 9: true, 13: true, 17: true, 22: true, 26: true, 30: true}
 
-// solarDay is a day of the solar Hijri calendar: six months have 31 days, five 30, the last 29 or 30.
+// solarDay converts a date of the solar Hijri calendar: six months have 31 days, five 30, the last 29 or 30.
 func solarDay(year, month, day int) (time.Time, bool) {
 	days := 0
 	for y := solarFirst; y < year; y++ {

@@ -1,5 +1,5 @@
-// Package export is what the formats of exports share: their records, and how files of
-// lines and of large JSON documents are read in bounded memory.
+// Package export holds what the formats of exports share: their records, and how files of lines and of large JSON
+// documents are read in bounded memory.
 package export
 
 import (
@@ -21,48 +21,46 @@ import (
 	"reverie/internal/text"
 )
 
-// HeadSize is how much of a file a format is known by, in bytes.
+// HeadSize is the number of bytes by which a format is detected.
 const HeadSize = 64 << 10
 
-// Source is what is imported. Exactly one of Reader and Files is set.
+// Source is the input of an import. Exactly one of Reader and Files is set.
 type Source struct {
-	Name   string    // as it was named: a path, or "-"
+	Name   string    // as given: a path, or "-"
 	Head   []byte    // the first HeadSize bytes of Reader, UTF-8 without a byte order mark
 	Reader io.Reader // a single file, from its beginning, UTF-8 without a byte order mark
 	Files  fs.FS     // an archive or a folder
-	Size   int64     // in bytes; 0 where it is not known
+	Size   int64     // in bytes; 0 if unknown
 }
 
-// Chat is a conversation as its platform knows it. It becomes a group.
+// Chat is a conversation of a platform. It becomes a group.
 type Chat struct {
 	ID   string // unique within the format, stable between exports
 	Name string // for people
-	// Private tells that the platform says that it is between two.
+	// Private says that the platform calls it a chat of two people.
 	Private bool `json:",omitempty"`
 }
 
-// Record is one thing that an export tells: a message, or something that happened.
+// Record is one message or event of an export.
 type Record struct {
 	Chat    Chat
-	Place   string          // where it stands, for people: "line 12", "general/2026-01-15.json, message 4"
-	Message reverie.Message // id, author, text and so on; no group
-	Edited  bool            `json:",omitempty"` // it has another text than it was sent with
-	// Reactions are all that the message has, as the export tells; nil where it tells of none at all.
+	Place   string          // its place, for people: "line 12", "general/2026-01-15.json, message 4"
+	Message reverie.Message // with id, author, text and so on, without group
+	Edited  bool            `json:",omitempty"` // its text was edited after it was sent
+	// Reactions are all reactions to the message; nil if the export has none for any message.
 	Reactions []reverie.Reaction `json:",omitempty"`
-	// Change is what became of a message since; one whose Message has no id tells nothing else.
+	// Change is a later change of a message. A record whose Message has no id is only a change.
 	Change *reverie.MessageChange `json:",omitempty"`
-	// Bot tells that a program wrote it, Event that it is nobody's words: a join, a new
-	// title, a call, a pin.
+	// Bot: a program wrote it. Event: nobody wrote it, as with a join, a new title, a call or a pin.
 	Bot, Event bool
-	// Gone tells that the platform says that it was deleted. Words that are missing do not.
+	// Gone says that the platform marks it as deleted. A missing text alone does not count.
 	Gone bool `json:",omitempty"`
 }
 
-// Bad is a record that cannot be read. It is skipped and counted by its reason; what
-// stands behind it goes on.
+// Bad is a record that cannot be read. It is skipped and counted by its reason; reading continues after it.
 type Bad struct {
 	Place  string
-	Reason string // short, for counting: "no id", "no time", "no JSON"
+	Reason string // short, to count by: "no id", "no time", "no JSON"
 	Err    error
 }
 
@@ -78,19 +76,19 @@ func (b *Bad) Unwrap() error { return b.Err }
 type Format struct {
 	Name  string // for --format: slack
 	Title string // for people: Slack export (zip or folder)
-	// Platform is whose accounts people are known by, where an id is one person's on all of its servers.
+	// Platform is set if an id is one person's on all servers of the platform. It then identifies the id's platform.
 	Platform string
-	// Signs, and Head where they do not do, say how sure the beginning of a file is of this format.
+	// Signs say how certainly the beginning of a file is of this format; Head does if signs cannot.
 	Signs []Sign
 	Head  func(head []byte) int
-	// Folder says how sure the files of a folder or archive are of it together; nil where each is
-	// imported by itself. It looks at names and at the beginnings of files.
+	// Folder says how certainly the files of a folder or archive together are of it; nil if each is imported by itself.
+	// It looks at names and beginnings of files.
 	Folder func(fs.FS) int
-	// Tell tells the records in the order of the export, and returns why the rest cannot be read.
+	// Tell passes on the records in order, and returns why the rest cannot be read.
 	Tell func(*Teller, Source) error
 }
 
-// Knows says how sure a source is of this format, from 0 (it is not) to 100.
+// Knows returns how certainly a source is of this format, from 0 (it is not) to 100.
 func (f Format) Knows(src Source) (sure int) {
 	switch {
 	case src.Files != nil && f.Folder != nil:
@@ -103,9 +101,9 @@ func (f Format) Knows(src Source) (sure int) {
 	return max(sure, Surest(src.Head, f.Signs...))
 }
 
-// Read tells the records in the order of the export. An error that is a [*Bad] tells of one that is
-// skipped; any other is the last: what came before stands, and the error says how far the source could
-// be read. It never tells half a message.
+// Read yields the records in order. An error that is a [*Bad] is a skipped record. Any other error is the last
+// element: earlier records are valid, and the error says how far the source was read. It never yields a part of a
+// message.
 func (f Format) Read(ctx context.Context, src Source, opts ReadOptions) iter.Seq2[Record, error] {
 	if opts.Zone == nil {
 		opts.Zone = time.UTC
@@ -113,50 +111,50 @@ func (f Format) Read(ctx context.Context, src Source, opts ReadOptions) iter.Seq
 	return func(yield func(Record, error) bool) {
 		t := &Teller{ReadOptions: opts, ctx: ctx, yield: yield}
 		err := f.Tell(t, src)
-		if err = cmp.Or(ctx.Err(), err); err != nil { // a file that is not read any more looks empty, or broken
-			_ = t.told(Record{}, err) // the last
+		if err = cmp.Or(ctx.Err(), err); err != nil { // a file looks empty or broken when the context ends
+			_ = t.told(Record{}, err) // the last element
 		}
 	}
 }
 
-// ReadOptions says what an export does not.
+// ReadOptions supply what an export does not say.
 type ReadOptions struct {
-	Zone *time.Location // of times without one; nil is UTC
-	// DateOrder is how dates are written where that cannot be told: "dmy", "mdy" or
-	// "ymd"; "" is to be inferred, and an error where it cannot be.
+	Zone *time.Location // of times without a zone; nil is UTC
+	// DateOrder is the order of dates if it cannot be detected: "dmy", "mdy" or "ymd". With "", an ambiguous order is
+	// an error.
 	DateOrder string
 	Chat      string // only the chat of this id or name; "" = all
 	OneGroup  bool   // all of it goes into a group that was named, whatever the chat is
 	Group     string // where JSON Lines go: one that names another group is bad; "" = whatever they name
 }
 
-// Wants tells whether a chat is asked for.
+// Wants reports whether the options select a chat.
 func (o ReadOptions) Wants(c Chat) bool {
 	return o.Chat == "" || o.Chat == c.ID || o.Chat == c.Name
 }
 
-// Reason shortens an error to what it is counted by.
+// Reason shortens an error to the text by which it is counted.
 func Reason(err error) string {
 	what, _, _ := strings.Cut(err.Error(), ": ")
 	return what
 }
 
-// NoChat tells, as the last of a file, that its messages come before what says which chat they are of.
+// NoChat yields the last error of a file whose messages come before the key that identifies their chat.
 func (t *Teller) NoChat(place, key string) error {
 	bad := &Bad{Reason: "no chat", Err: fmt.Errorf("%s is missing, or comes after the messages; put it before them: %w",
 		key, reverie.ErrInvalid)}
 	return cmp.Or(t.Skip(place, bad), ErrEnoughRead)
 }
 
-// Missing says of a record that it lacks what none can do without: an id, a time, an author.
+// Missing returns the error of a record without a required field: an id, a time, an author.
 func Missing(what, field string) error {
 	return &Bad{Reason: "no " + what, Err: fmt.Errorf("%s is missing: %w", field, reverie.ErrInvalid)}
 }
 
-// OwnID is for [Needs] where a message without an id gets one of ours.
+// OwnID is passed to [Needs] if a message without an id gets a generated one.
 const OwnID = "own"
 
-// Needs refuses a message that has no id, whose time cannot be read, or that has no author.
+// Needs refuses a message without id or author, or with an invalid time.
 func Needs(id string, time error, author string) error {
 	switch {
 	case id == "":
@@ -169,19 +167,19 @@ func Needs(id string, time error, author string) error {
 	return nil
 }
 
-// Teller tells the records of a source to whoever reads it. It does what is alike in all formats.
+// Teller passes the records of a source to its reader. It contains what all formats have in common.
 type Teller struct {
-	ReadOptions // with a zone
+	ReadOptions // Zone is set
 	ctx         context.Context
 	yield       func(Record, error) bool
-	stopped     bool   // yield has said that nobody listens any more
-	within      string // the file at hand in front of places, where there are several
+	stopped     bool   // yield returned false: the reader has stopped
+	within      string // the current file as a prefix of places, if there are several
 }
 
-// ErrEnoughRead is what a listener of [Teller.Each] returns to pass over the rest of the parts.
+// ErrEnoughRead is returned by a function of [Teller.Each] to skip the remaining parts.
 var ErrEnoughRead = errors.New("nobody asks for the rest")
 
-// told hands something over, unless nobody listens any more.
+// told yields a record or error, unless the reader has stopped.
 func (t *Teller) told(r Record, err error) error {
 	if t.stopped = t.stopped || !t.yield(r, err); t.stopped {
 		return errStopped
@@ -189,7 +187,7 @@ func (t *Teller) told(r Record, err error) error {
 	return nil
 }
 
-// Tell tells a record, if its chat is asked for. Somebody has said what has no role.
+// Tell passes on a record if its chat is selected. A record without a role is a user's.
 func (t *Teller) Tell(r Record) error {
 	if !t.Wants(r.Chat) {
 		return nil
@@ -198,12 +196,12 @@ func (t *Teller) Tell(r Record) error {
 	return t.told(r, nil)
 }
 
-// Skip tells of a bad record, which stands at a place unless it says another.
+// Skip reports a bad record at a place, unless the record has its own.
 func (t *Teller) Skip(place string, bad *Bad) error {
 	return t.told(Record{}, &Bad{Place: t.within + cmp.Or(bad.Place, place), Reason: bad.Reason, Err: bad.Err})
 }
 
-// SkipBad tells of an error that is of a bad record, and returns any other.
+// SkipBad reports an error that is a bad record, and returns any other.
 func (t *Teller) SkipBad(place string, err error) error {
 	var bad *Bad
 	if errors.As(err, &bad) {
@@ -212,8 +210,8 @@ func (t *Teller) SkipBad(place string, err error) error {
 	return err
 }
 
-// Each hands over the parts of a file, until its context ends. What is bad, of them or by the listener's
-// error, is told, and the next ones follow.
+// Each calls take with the parts of a file, until its context ends. It reports bad parts, and parts that take finds
+// bad, and continues.
 func (t *Teller) Each(parts Parts, take func(Part) error) error {
 	return t.EachOrBad(parts, func(part Part, bad *Bad) error {
 		if bad != nil {
@@ -223,8 +221,8 @@ func (t *Teller) Each(parts Parts, take func(Part) error) error {
 	})
 }
 
-// EachOrBad is [Teller.Each] for a listener that has to know where a part is bad: it returns that, or
-// tells of it later.
+// EachOrBad is [Teller.Each] for a function that must know of bad parts: it returns the [*Bad], or reports it
+// later.
 func (t *Teller) EachOrBad(parts Parts, take func(Part, *Bad) error) error {
 	for part, err := range parts {
 		var bad *Bad
@@ -245,8 +243,7 @@ func (t *Teller) EachOrBad(parts Parts, take func(Part, *Bad) error) error {
 	return nil
 }
 
-// File reads a file of a folder or archive. One that is broken is told as bad, so that the others can
-// follow.
+// File reads a file of a folder or archive. A broken file is reported as bad, so that the others can follow.
 func (t *Teller) File(files fs.FS, name string, read func(io.Reader) error) error {
 	f, err := files.Open(name)
 	if err == nil {
@@ -264,12 +261,12 @@ func (t *Teller) File(files fs.FS, name string, read func(io.Reader) error) erro
 	return t.Skip(name, &Bad{Reason: "broken file", Err: err})
 }
 
-// Messages hands over the messages of a file of a folder or archive: the values that fit the pattern.
+// Messages reads a file of a folder or archive and passes read the values that match the pattern.
 func (t *Teller) Messages(files fs.FS, name, pattern string, read func(Parts) error) error {
 	return t.File(files, name, func(f io.Reader) error { return read(JSONParts(f, pattern)) })
 }
 
-// Files reads a source that is one file, or those of its files that find finds.
+// Files reads a source that is one file, or those of its files that find returns.
 func (t *Teller) Files(src Source, find func(fs.FS) []string, read func(Source) error) error {
 	if src.Files == nil {
 		return read(src)
@@ -286,8 +283,8 @@ func (t *Teller) Files(src Source, find func(fs.FS) []string, read func(Source) 
 	return nil
 }
 
-// EachPart hands over the values of a file of an export that says what others mean by
-// their ids. A file that is not there has none; one that is broken is an error.
+// EachPart passes on the values of a file that explains the ids in other files. A missing file has none; a broken
+// one is an error.
 func EachPart(files fs.FS, name string, take func(Part), patterns ...string) error {
 	f, err := files.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -300,7 +297,7 @@ func EachPart(files fs.FS, name string, take func(Part), patterns ...string) err
 	for part, err := range JSONParts(f, patterns...) {
 		var bad *Bad
 		switch {
-		case errors.As(err, &bad): // too long to be one
+		case errors.As(err, &bad): // a value that is too long is skipped
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)
 		default:
@@ -310,8 +307,7 @@ func EachPart(files fs.FS, name string, take func(Part), patterns ...string) err
 	return nil
 }
 
-// FileNames lists the files of a folder or archive by name, without what systems leave
-// there for themselves.
+// FileNames lists the files of a folder or archive by name, without files that operating systems add.
 func FileNames(files fs.FS) ([]string, error) {
 	var all []string
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -331,14 +327,14 @@ func FileNames(files fs.FS) ([]string, error) {
 	return all, err
 }
 
-// Title is the name of a file without folders and ending: "" where it is read from a stream.
+// Title returns the name of a file without folders and extension: "" if it is read from a stream.
 func Title(name string) string {
 	base := path.Base(filepath.ToSlash(name))
 	return strings.TrimSpace(strings.Trim(strings.TrimSuffix(base, path.Ext(base)), "-./"))
 }
 
-// HeadOf returns what a file of a folder or archive begins with, at most HeadSize bytes,
-// and nothing where it cannot be read.
+// HeadOf returns the beginning of a file of a folder or archive, at most HeadSize bytes; nothing if it cannot be
+// read.
 func HeadOf(files fs.FS, name string) []byte {
 	look := files.Open
 	if p, ok := files.(peeker); ok {
@@ -354,10 +350,9 @@ func HeadOf(files fs.FS, name string) []byte {
 	return head[:n]
 }
 
-// KnownFiles lists the files of a folder or archive whose name ends in one of these ways
-// and whose beginning is known.
+// KnownFiles lists the files of a folder or archive with one of these endings, and with a known beginning.
 func KnownFiles(files fs.FS, endings []string, known func(head []byte) bool) (list []string) {
-	all, _ := FileNames(files) // what cannot be listed is not there
+	all, _ := FileNames(files) // an unreadable folder counts as empty
 	for _, name := range all {
 		ends := func(ending string) bool { return strings.HasSuffix(strings.ToLower(name), ending) }
 		if slices.ContainsFunc(endings, ends) && known(HeadOf(files, name)) {
@@ -368,71 +363,70 @@ func KnownFiles(files fs.FS, endings []string, known func(head []byte) bool) (li
 	return list
 }
 
-// JSONFiles lists the JSON files of a folder or archive that have one of these signs, and such a name: any,
-// where it is nil.
+// JSONFiles lists the JSON files of a folder or archive that have one of these signs and whose name matches; nil
+// matches any name.
 func JSONFiles(files fs.FS, name *text.Pattern, signs ...Sign) []string {
 	list := KnownFiles(files, []string{".json"}, func(head []byte) bool { return Surest(head, signs...) > 0 })
 	return slices.DeleteFunc(list, func(s string) bool { return name != nil && !name.MatchString(path.Base(s)) })
 }
 
-// peeker is a folder or archive that notes which of its files are read: Peek opens one of
-// which only a look is taken.
+// peeker is a folder or archive that records which of its files are read. Files opened by Peek do not count.
 type peeker interface {
 	Peek(name string) (fs.File, error)
 }
 
-// Hold keeps the newest records for a while, so that what changes them soon after (an
-// edit, a redaction, the first answer of a thread) still can. Where an export has the
-// newest first, a change comes before what it changes, and is kept instead.
+// Hold keeps the newest records for a while, so that later changes still apply to them: an edit, a deletion, the
+// first answer of a thread. If an export has the newest messages first, a change comes before its message. Hold
+// then keeps the change.
 type Hold struct {
 	tell  func(Record) error
 	queue []*HeldRecord // in the order of the export
 	byID  map[string]*HeldRecord
 	ahead map[ChangeTarget]Change
-	held  int // bytes of the texts in the queue
-	kept  int // bytes of the texts ahead
+	held  int // bytes of the texts in queue
+	kept  int // bytes of the texts in ahead
 }
 
 type HeldRecord struct {
 	Record
-	At int64 // when its text was edited, 0 where it never was
+	At int64 // when its text was edited, 0 if never
 }
 
-// How much is held: of a message with more behind it a change is told by itself.
+// Bounds of what is held. A change of an older message is yielded as a record of its own.
 const (
 	holdMost  = 5000
 	holdBytes = 8 << 20
 )
 
-// changeKind says what is done to a message.
+// changeKind is the kind of a change.
 type changeKind int
 
 const (
 	ChangeEdit   changeKind = iota + 1
-	ChangeGone              // it was taken back
-	ChangeThread            // a thread began with it
+	ChangeGone              // the message was deleted
+	ChangeThread            // a thread began with the message
 )
 
-// ChangeTarget is what a change is done to, and who may: only its author edits a message.
+// ChangeTarget is the message to change, and who may: only its author may edit a message.
 type ChangeTarget struct {
 	Kind   changeKind
-	ID, By string // by is "" where anybody may
+	ID, By string // By is "" if anybody may
 }
 
-// Change is what a record does to another one; the zero value is nothing.
+// Change is a record's change of another record; the zero value is no change.
 type Change struct {
 	ChangeTarget
-	Text string // that the message has from now on
-	At   int64  // when, in milliseconds
-	chat Chat   // of the record that does it
+	Text string // the new text
+	At   int64  // time of the change, in milliseconds
+	chat Chat   // chat of the changing record
 }
 
 func newHold(tell func(Record) error) *Hold {
 	return &Hold{tell: tell, byID: map[string]*HeldRecord{}, ahead: map[ChangeTarget]Change{}}
 }
 
-// Held tells what take makes of the parts of an export, which it adds to the hold that it is given. What
-// is bad is told at once, and the rest when nothing changes it any more.
+// Held passes the parts of an export to take, which adds records to the hold. Bad parts are reported at once;
+// records are yielded when nothing can change them any more.
 func (t *Teller) Held(parts Parts, take func(*Hold, Part) error) error {
 	h := newHold(t.Tell)
 	err := t.Each(parts, func(p Part) error { return take(h, p) })
@@ -442,7 +436,7 @@ func (t *Teller) Held(parts Parts, take func(*Hold, Part) error) error {
 	return cmp.Or(h.flush(0, 0), h.tellAhead(), err)
 }
 
-// tellAhead tells what became of messages that this export does not have, or had long before.
+// tellAhead yields the changes of messages that this export does not have, or no longer holds.
 func (h *Hold) tellAhead() error {
 	for _, key := range slices.SortedFunc(maps.Keys(h.ahead), func(a, b ChangeTarget) int { return cmp.Compare(a.ID, b.ID) }) {
 		if err := h.tellChange(h.ahead[key]); err != nil {
@@ -455,7 +449,7 @@ func (h *Hold) tellAhead() error {
 func (h *Hold) tellChange(c Change) error {
 	became := reverie.MessageChange{ID: c.ID, Deleted: c.Kind == ChangeGone}
 	switch c.Kind {
-	case ChangeThread: // of a session that was counted
+	case ChangeThread: // its session has been counted
 		return nil
 	case ChangeEdit:
 		became.Text, became.EditedAt, became.By = &c.Text, time.UnixMilli(c.At), c.By
@@ -463,7 +457,7 @@ func (h *Hold) tellChange(c Change) error {
 	return h.tell(Record{Chat: c.chat, Place: "message " + c.ID, Change: &became})
 }
 
-// Add holds a record and does what it changes.
+// Add holds a record and applies its change.
 func (h *Hold) Add(r HeldRecord, c Change) error {
 	if target := h.byID[c.ID]; c.ID != "" && target != nil {
 		before := len(target.Message.Text)
@@ -490,7 +484,7 @@ func (h *Hold) Add(r HeldRecord, c Change) error {
 	return h.flush(holdMost, holdBytes)
 }
 
-// React does what says that somebody reacts to a message, or takes that back.
+// React applies the reactions of a record to a message.
 func (h *Hold) React(r Record, id string, reactions ...reverie.Reaction) error {
 	if id == "" {
 		return nil
@@ -511,7 +505,8 @@ func (h *Hold) React(r Record, id string, reactions ...reverie.Reaction) error {
 	return nil
 }
 
-// remember keeps a change for a message that may come later, of several edits the last. What is too much is told.
+// remember keeps a change for a message that may come later; of several edits it keeps the last. If there are too
+// many, they are yielded.
 func (h *Hold) remember(c Change) error {
 	known, found := h.ahead[c.ChangeTarget]
 	switch {
@@ -525,7 +520,7 @@ func (h *Hold) remember(c Change) error {
 	return nil
 }
 
-// change does to a record what another one says.
+// change applies a change to a record.
 func (r *HeldRecord) change(c Change) {
 	switch m := &r.Message; {
 	case c.Kind == ChangeGone:
@@ -537,8 +532,7 @@ func (r *HeldRecord) change(c Change) {
 	}
 }
 
-// flush tells the oldest records until no more than so many of them are held, with no more
-// bytes of text.
+// flush yields the oldest records until at most that many records and bytes of text are held.
 func (h *Hold) flush(records, bytes int) error {
 	for len(h.queue) > 0 && (len(h.queue) > records || h.held > bytes) {
 		r := h.queue[0]

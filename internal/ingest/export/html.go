@@ -7,10 +7,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Element is an element of HTML.
+// Element is an HTML element.
 type Element struct{ *html.Node }
 
-// Get is an attribute, or "".
+// Get returns an attribute, or "".
 func (e Element) Get(name string) string {
 	for _, a := range e.Attr {
 		if a.Key == name {
@@ -20,11 +20,11 @@ func (e Element) Get(name string) string {
 	return ""
 }
 
-// Is tells whether the element is of a class.
+// Is reports whether the element has a class.
 func (e Element) Is(class string) bool { return slices.Contains(strings.Fields(e.Get("class")), class) }
 
-// HTMLText is what HTML says. A format reads elements of its own by read, which is given what stands in one; false
-// leaves it to what is usual. HTML that is nested too deeply stays as it is.
+// HTMLText returns the text of HTML. A format handles its own elements by read, which gets an element and its inner
+// text; false selects the usual handling. HTML that is nested too deeply stays unchanged.
 func HTMLText(s string, read func(e Element, said string) (string, bool)) string {
 	doc, err := html.Parse(strings.NewReader(s))
 	if err != nil {

@@ -17,7 +17,7 @@ var monthNames = sync.OnceValue(func() map[string]*[13]int {
 	for line := range strings.SplitSeq(strings.TrimSpace(table), "\n") {
 		lists := strings.Split(line, "|")
 		wide, short := strings.Split(lists[1], ","), strings.Split(lists[2], ",")
-		begins := map[string]int{} // -1 where two of its months begin so
+		begins := map[string]int{} // -1 if two months of the language begin with it
 		for i, name := range wide {
 			letters := []rune(monthName(name))
 			for end := 3; end <= len(letters); end++ {

@@ -18,20 +18,20 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Part is a piece of a file: a line of a text, or one value from inside a large JSON document.
+// Part is a piece of a file: a line of a text, or one value inside a large JSON document.
 type Part struct {
 	Place   string          // for people, counting from 1: "line 3", "messages 17", "chats.list 2, messages 17"
-	Value   json.RawMessage // as it stands; whether it is sound JSON, reading it tells
-	Pattern string          // the pattern that it fits, such as "messages[]"
-	Index   []int           // of each array on the way, outermost first, counting from 0
-	Keys    []string        // what stood for each * of the pattern, outermost first
+	Value   json.RawMessage // as it is in the file; it may be invalid JSON
+	Pattern string          // the pattern that it matches, such as "messages[]"
+	Index   []int           // in each enclosing array, outermost first, from 0
+	Keys    []string        // the key for each * of the pattern, outermost first
 }
 
-// Parts are the pieces of a file. Of what is wrong with one of them a [*Bad] tells, and the next ones
-// follow. Any other error is the last.
+// Parts yields the pieces of a file. A [*Bad] is one bad piece, and more may follow. Any other error is the last
+// element.
 type Parts = iter.Seq2[Part, error]
 
-// Decode reads the part as JSON. Where it is of other types it is a bad record of that reason.
+// Decode parses the part as JSON. If it has other types, it is a bad record with that reason.
 func (p Part) Decode(into any, reason string) error {
 	if err := json.Unmarshal(p.Value, into); err != nil {
 		return &Bad{Place: p.Place, Reason: reason, Err: Readable(err)}
@@ -39,7 +39,7 @@ func (p Part) Decode(into any, reason string) error {
 	return nil
 }
 
-// Need reads the part as JSON where nothing can be read without it.
+// Need parses a part without which the rest cannot be read.
 func (p Part) Need(into any) error {
 	if err := json.Unmarshal(p.Value, into); err != nil {
 		return fmt.Errorf("%s: %w", p.Place, Readable(err))
@@ -47,15 +47,15 @@ func (p Part) Need(into any) error {
 	return nil
 }
 
-// Lines tells the lines of a text without their ends, blank ones too. One that is longer than maxLine
-// is bad. A line is the listener's to keep.
+// Lines yields the lines of a text without line ends, including blank ones. A line longer than maxLine is bad. The
+// caller may keep the lines.
 func Lines(r io.Reader) Parts {
 	return func(yield func(Part, error) bool) {
-		in := bufio.NewReader(r) // a small one: thousands of clients may have one each
+		in := bufio.NewReader(r) // small, since thousands of clients may each have one
 		for no := 1; ; no++ {
 			text, n, err := readLine(in)
 			last := errors.Is(err, io.EOF)
-			text = bytes.TrimPrefix(text, byteOrderMark) // of files that somebody put behind each other
+			text = bytes.TrimPrefix(text, byteOrderMark) // of files that somebody concatenated
 			l := Part{Place: "line " + strconv.Itoa(no),
 				Value: bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))}
 			switch {
@@ -78,8 +78,7 @@ func Lines(r io.Reader) Parts {
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// readLine returns the next line and how many bytes it took. One that is too
-// long is passed over to its end, with errLongLine.
+// readLine returns the next line and its size in bytes. It skips a line that is too long, and returns errLongLine.
 func readLine(in *bufio.Reader) (line []byte, n int, err error) {
 	long := false
 	for {
@@ -101,12 +100,12 @@ func readLine(in *bufio.Reader) (line []byte, n int, err error) {
 	}
 }
 
-// maxLine is how long one line, or one record, is at most, in bytes.
+// maxLine is the maximum length of a line or record, in bytes.
 const maxLine = 4 << 20
 
 var errLongLine = fmt.Errorf("it is longer than %d bytes: %w", maxLine, reverie.ErrInvalid)
 
-// TextLines tells the lines of a text that are not blank, without white space around them.
+// TextLines yields the non-blank lines of a text, trimmed.
 func TextLines(r io.Reader) Parts {
 	return func(yield func(Part, error) bool) {
 		for l, err := range Lines(r) {
@@ -118,11 +117,11 @@ func TextLines(r io.Reader) Parts {
 	}
 }
 
-// JSONLines tells the lines of a text that are not blank. A last line that ends in the middle of its
-// JSON is the last error, an io.ErrUnexpectedEOF: there the text was cut off.
+// JSONLines yields the non-blank lines of a text. If the last line ends inside its JSON, the text was cut off, and
+// the last error is an io.ErrUnexpectedEOF.
 func JSONLines(r io.Reader) Parts {
 	return func(yield func(Part, error) bool) {
-		var held *Part // one that ends in the middle: cut off, unless more follows
+		var held *Part // a line that ends inside its JSON: the text was cut off, unless more follows
 		for l, err := range TextLines(r) {
 			if held != nil && !yield(*held, nil) {
 				return
@@ -140,7 +139,7 @@ func JSONLines(r io.Reader) Parts {
 	}
 }
 
-// EndsEarly tells whether a text is the beginning of a JSON value, and not all of it.
+// EndsEarly reports whether a text is an incomplete JSON value.
 func EndsEarly(text []byte) bool {
 	if last := text[len(text)-1]; last == '}' && json.Valid(text) {
 		return false
@@ -149,15 +148,13 @@ func EndsEarly(text []byte) bool {
 	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&value), io.ErrUnexpectedEOF)
 }
 
-// JSONParts tells the values of a JSON document that fit one of the patterns, in the
-// order of the document and whatever the order of keys. A pattern is a path: "meta",
-// "data.messages[]" (each element of the array), "[]" (of the document itself),
-// "rooms.*.events[]" (whatever the key). A value inside another one that fits is not told
-// by itself. Everything else is passed over, and only the value at hand is held.
+// JSONParts yields the values of a JSON document that match one of the patterns, in the order of the document. A
+// pattern is a path: "meta", "data.messages[]" (each element of the array), "[]" (of the document itself),
+// "rooms.*.events[]" (any key). A matching value inside another one is not yielded separately. Other values are
+// skipped; only the current value is held in memory.
 //
-// A value longer than maxLine is bad. After any other error the document cannot be read on: it
-// ends too early (io.ErrUnexpectedEOF), is no JSON (ErrNoJSON), holds a value longer than
-// maxHeld, or its reader failed.
+// A value longer than maxLine is bad. After any other error the document cannot be read further: it ends too early
+// (io.ErrUnexpectedEOF), is not JSON (ErrNoJSON), contains a value longer than maxHeld, or its reader failed.
 func JSONParts(r io.Reader, patterns ...string) Parts {
 	return func(yield func(Part, error) bool) {
 		d := newJSONReader(r, yield)
@@ -172,8 +169,7 @@ func JSONParts(r io.Reader, patterns ...string) Parts {
 	}
 }
 
-// JSONDocuments tells the JSON documents of a text, one behind the other with nothing but
-// white space between them: a line each, or over several lines.
+// JSONDocuments yields consecutive JSON documents, separated by white space only: each on one or several lines.
 func JSONDocuments(r io.Reader) Parts {
 	return func(yield func(Part, error) bool) {
 		d := newJSONReader(r, yield)
@@ -188,27 +184,26 @@ func JSONDocuments(r io.Reader) Parts {
 	}
 }
 
-// Values tells the JSON values of a file, whatever they stand in: an array, a line each, or one behind
-// the other.
+// Values yields the JSON values of a file: the elements of an array, one per line, or consecutive documents.
 func Values(src Source) Parts {
 	head := bytes.TrimSpace(src.Head)
 	first, _, more := bytes.Cut(head, []byte("\n"))
 	switch {
 	case bytes.HasPrefix(head, []byte("[")):
 		return JSONParts(src.Reader, "[]")
-	case !more || json.Valid(first) || !EndsEarly(first): // a broken line is one, too
+	case !more || json.Valid(first) || !EndsEarly(first): // a broken line counts as one, too
 		return JSONLines(src.Reader)
 	}
 	return JSONDocuments(src.Reader)
 }
 
-// jsonPattern is what of a pattern lies below the value at hand.
+// jsonPattern is the rest of a pattern below the current value.
 type jsonPattern struct {
 	name  string
 	steps []string // keys, "*" or "[]"
 }
 
-// jsonPatterns reads patterns.
+// jsonPatterns parses patterns.
 func jsonPatterns(patterns []string) []jsonPattern {
 	list := make([]jsonPattern, len(patterns))
 	for i, p := range patterns {
@@ -218,7 +213,7 @@ func jsonPatterns(patterns []string) []jsonPattern {
 	return list
 }
 
-// below returns the patterns whose next step is this one, and whether a * stood for it.
+// below returns the patterns whose next step is this one, and whether a * matched it.
 func below(live []jsonPattern, step string) (fit []jsonPattern, star bool) {
 	for _, p := range live {
 		any := p.steps[0] == "*" && step != "[]"
@@ -229,13 +224,13 @@ func below(live []jsonPattern, step string) (fit []jsonPattern, star bool) {
 	return fit, star
 }
 
-// Why a JSON document is not read on.
+// Why a JSON document is not read further.
 var (
 	ErrNoJSON  = errors.New("it is not JSON")
 	errStopped = errors.New("nobody listens any more")
 )
 
-// maxHeld is how long a value is at most that is read at all, in bytes.
+// maxHeld is the maximum length of a value that is read at all, in bytes.
 const maxHeld = 4 * maxLine
 
 // jsonReader reads a JSON document value by value.
@@ -243,8 +238,8 @@ type jsonReader struct {
 	*jsontext.Decoder
 	in    *heldReader
 	yield func(Part, error) bool
-	seen  map[string]bool // patterns that fit are noted, and nothing is told; nil where it is
-	place string          // of the value at hand, for people
+	seen  map[string]bool // if not nil, matching patterns are recorded here and nothing is yielded
+	place string          // place of the current value, for people
 }
 
 func newJSONReader(r io.Reader, yield func(Part, error) bool) *jsonReader {
@@ -256,7 +251,7 @@ func newJSONReader(r io.Reader, yield func(Part, error) bool) *jsonReader {
 // heldReader fails when more than maxHeld bytes are read for one value.
 type heldReader struct {
 	r    io.Reader
-	held int // since the value before
+	held int // bytes since the previous value
 }
 
 func (h *heldReader) Read(p []byte) (int, error) {
@@ -268,7 +263,7 @@ func (h *heldReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// skip passes over the value that comes next.
+// skip skips the next value.
 func (d *jsonReader) skip() error {
 	for depth := d.StackDepth(); ; {
 		d.in.held = 0
@@ -278,7 +273,7 @@ func (d *jsonReader) skip() error {
 	}
 }
 
-// walk tells what fits the live patterns in the value that comes next.
+// walk yields the matches of the live patterns in the next value.
 func (d *jsonReader) walk(at Part, live []jsonPattern) error {
 	d.place = at.Place
 	for _, p := range live {
@@ -323,7 +318,7 @@ func (d *jsonReader) walk(at Part, live []jsonPattern) error {
 	return err
 }
 
-// note notes the patterns that fit, and returns the others.
+// note records the matching patterns, and returns the others.
 func (d *jsonReader) note(live []jsonPattern) (rest []jsonPattern) {
 	for _, p := range live {
 		if d.seen[p.name] = d.seen[p.name] || len(p.steps) == 0; len(p.steps) > 0 {
@@ -333,7 +328,7 @@ func (d *jsonReader) note(live []jsonPattern) (rest []jsonPattern) {
 	return rest
 }
 
-// element and member say for people where a value stands.
+// element and member describe the place of a value for people.
 func element(of string, n int) string {
 	if of == "" {
 		return "element " + strconv.Itoa(n)
@@ -351,7 +346,7 @@ func member(of Part, key string) string {
 	return of.Place + "." + key
 }
 
-// tell tells the value that comes next.
+// tell yields the next value.
 func (d *jsonReader) tell(part Part) error {
 	d.place, d.in.held = part.Place, 0
 	value, err := d.ReadValue()
@@ -368,7 +363,7 @@ func (d *jsonReader) tell(part Part) error {
 	return nil
 }
 
-// tellError tells why the document is not read on, if anybody still listens.
+// tellError yields why the document is not read further, unless the reader has stopped.
 func (d *jsonReader) tellError(err error) {
 	where := fmt.Sprintf("byte %d", d.InputOffset())
 	if d.place != "" {

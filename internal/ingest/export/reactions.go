@@ -8,17 +8,17 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Reactions says where an export has the reactions to a message: in a list, or in an object by their emoji. Its
-// fields are paths within each of them, as emoji.name, that lead through lists; a|b is the first of two.
+// Reactions says where an export has the reactions to a message: in a list, or in an object by emoji. Its fields
+// are paths in each reaction, such as emoji.name, which pass through lists; a|b is the first that exists.
 type Reactions struct {
-	Emoji string // "" in an object
-	Count string // "" where each is one, or one for each author
-	By    string // ids of authors
-	// Omitted tells that a message without any has none of it. Elsewhere the export then does not tell.
+	Emoji string // "" if the emoji is the object's key
+	Count string // "" if each entry is one reaction, or one for each author
+	By    string // author ids
+	// Omitted says that a message without a reaction field has no reactions. Otherwise they are unknown.
 	Omitted bool
 }
 
-// Of reads them. Read reads an emoji or an author's id as the export writes it; nil leaves it as it is.
+// Of parses the reactions. read converts an emoji or author id from the export's form; nil leaves it unchanged.
 func (s Reactions) Of(raw json.RawMessage, read func(string) string) []reverie.Reaction {
 	if len(raw) == 0 {
 		if !s.Omitted {
@@ -26,7 +26,7 @@ func (s Reactions) Of(raw json.RawMessage, read func(string) string) []reverie.R
 		}
 		return []reverie.Reaction{}
 	}
-	if raw[0] == '"' { // JSON in a string
+	if raw[0] == '"' { // JSON inside a string
 		raw = json.RawMessage(As[string](raw))
 	}
 	if read == nil {
@@ -57,7 +57,7 @@ func (s Reactions) Of(raw json.RawMessage, read func(string) string) []reverie.R
 	return append([]reverie.Reaction{}, reverie.Reacted(reverie.StorableReactions(list))...)
 }
 
-// valuesAt are the strings and numbers at the first of these paths that has any.
+// valuesAt returns the strings and numbers at the first of these paths that has any.
 func valuesAt(raw json.RawMessage, paths string) (found []string) {
 	for path := range strings.SplitSeq(paths, "|") {
 		if found == nil && path != "" {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Sign is how sure it is that JSON is of a format, from 1 to 100, where its beginning has values at all
-// of these paths. They are separated by spaces, as patterns of [JSONParts]; a|b is one of two.
+// Sign says how certainly JSON is of a format, from 1 to 100, if its beginning has values at all of these paths.
+// They are separated by spaces, with the syntax of [JSONParts]; a|b is one of two.
 type Sign struct {
 	Sure  int
 	Paths string
 }
 
-// At is the sign of what stands at each of these paths: "" is the document itself, "messages[]" each message.
+// At returns the sign relative to each of these paths: "" is the document itself, "messages[]" each message.
 func (s Sign) At(places ...string) (signs []Sign) {
 	for _, at := range places {
 		if at != "" {
@@ -26,11 +26,11 @@ func (s Sign) At(places ...string) (signs []Sign) {
 	return signs
 }
 
-// Surest is the sign of them that is the surest and fits the beginning of a document, or one of JSON
-// Lines' lines where those before it are whole or broken; 0 is none.
+// Surest returns the highest certainty of the signs that match head; 0 is none. head is the beginning of a
+// document, or JSON Lines, of which any complete line may match.
 func Surest(head []byte, signs ...Sign) (most int) {
 	if first := bytes.TrimSpace(head); len(first) == 0 || first[0] != '{' && first[0] != '[' && !bytes.Contains(head, []byte("\n{")) {
-		return 0 // it is no JSON at all
+		return 0 // not JSON at all
 	}
 	var paths []string
 	for _, s := range signs {
@@ -45,7 +45,8 @@ func Surest(head []byte, signs ...Sign) (most int) {
 				most = s.Sure
 			}
 		}
-		more = most == 0 && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) // else the head ends in it
+		// Otherwise the head ends inside it.
+		more = most == 0 && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
 		if more {
 			_, head, more = bytes.Cut(head[min(d.InputOffset(), int64(len(head))):], []byte("\n{"))
 			head = append([]byte("{"), head...)

@@ -20,7 +20,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Text reads a string, or a number as platforms write ids.
+// Text is a string, or a number, since platforms write ids as either.
 type Text string
 
 func (t *Text) UnmarshalJSON(raw []byte) error {
@@ -40,8 +40,7 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Mark is what an export says of a message, such as when it was edited: anything but null, false, 0 and what
-// is empty. It is "" where nothing is said.
+// Mark is an optional property of a message, such as when it was edited. null, false, 0 and empty values become "".
 type Mark string
 
 func (m *Mark) UnmarshalJSON(raw []byte) error {
@@ -54,7 +53,7 @@ func (m *Mark) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// When is the time that the mark is, nil where it is none.
+// When returns the mark as a time, nil if it is not one.
 func (m Mark) When(zone *time.Location) *time.Time {
 	at, err := Time(string(m), zone)
 	if err != nil {
@@ -63,8 +62,7 @@ func (m Mark) When(zone *time.Location) *time.Time {
 	return &at
 }
 
-// Readable says of a value of the wrong type where it stands, not what the type
-// is called in this program.
+// Readable describes a value of the wrong type by its place, without the names of this program's types.
 func Readable(err error) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
@@ -76,16 +74,16 @@ func Readable(err error) error {
 	return fmt.Errorf("%s is a JSON %s", wrong.Field, wrong.Value)
 }
 
-// As is what a value is as far as it is of that type; where it is not, it is not there.
+// As returns a value if it has that type, otherwise the zero value.
 func As[T any](raw json.RawMessage) (v T) {
-	_ = json.Unmarshal(raw, &v) // see above
+	_ = json.Unmarshal(raw, &v) // an error leaves the zero value
 	return v
 }
 
-// TextOf is a value that is a string or a number, and "" where it is neither.
+// TextOf returns a string or number, "" for other values.
 func TextOf(raw json.RawMessage) string { return string(As[Text](raw)) }
 
-// PlainText reads a string, or the text of an object that has one.
+// PlainText returns a string, or the text of an object that has one.
 func PlainText(raw json.RawMessage) string {
 	if bytes.HasPrefix(raw, []byte("{")) {
 		return JSONFieldsOf(raw).Str("text")
@@ -93,10 +91,10 @@ func PlainText(raw json.RawMessage) string {
 	return As[string](raw)
 }
 
-// JSONFields is an object whose values may be of any type.
+// JSONFields is an object with values of any type.
 type JSONFields map[string]json.RawMessage
 
-// UnmarshalJSON takes what is no object for an empty one.
+// UnmarshalJSON turns a value that is not an object into an empty one.
 func (f *JSONFields) UnmarshalJSON(raw []byte) error {
 	*f = JSONFieldsOf(raw)
 	return nil
@@ -106,25 +104,25 @@ func JSONFieldsOf(raw []byte) JSONFields {
 	return As[map[string]json.RawMessage](raw)
 }
 
-// Str is a string, or "" where there is none.
+// Str returns a string, or "" if there is none.
 func (f JSONFields) Str(key string) string {
 	return As[string](f[key])
 }
 
-// Fields is an object, or an empty one where there is none.
+// Fields returns an object, or an empty one if there is none.
 func (f JSONFields) Fields(key string) JSONFields { return JSONFieldsOf(f[key]) }
 
-// List is the objects of an array.
+// List returns the objects of an array.
 func (f JSONFields) List(key string) []JSONFields {
 	return As[[]JSONFields](f[key])
 }
 
-// Digit is a digit of any script as one of ours; other letters stay as they are.
+// Digit converts a digit of any script to ASCII; other characters stay unchanged.
 func Digit(r rune) rune {
 	if r < 0x80 || !unicode.IsDigit(r) {
 		return r
 	}
-	for zero := r; ; zero-- { // the digits of a script stand beside each other, from a zero on
+	for zero := r; ; zero-- { // the digits of a script are consecutive, from its zero on
 		if r-zero == 9 || !unicode.IsDigit(zero-1) {
 			return '0' + r - zero
 		}
@@ -134,7 +132,7 @@ func Digit(r rune) rune {
 // LastUnix is the last second of the year 9999.
 const LastUnix = 253402300799
 
-// unixTime reads seconds since 1970, with a fraction or without.
+// unixTime parses seconds since 1970, with or without a fraction.
 func unixTime(s string) (time.Time, bool) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	seconds, err := strconv.ParseInt(whole, 10, 64)
@@ -148,9 +146,9 @@ func unixTime(s string) (time.Time, bool) {
 	return time.Unix(seconds, nanos).UTC(), true
 }
 
-// Time reads a time as exports write it: seconds or milliseconds since 1970, which programs
-// mix up (twelve or thirteen digits are milliseconds), RFC 3339, or a date and a time
-// by the clock of a zone. What is none, as 0 is, makes a bad record.
+// Time parses a time of an export: seconds or milliseconds since 1970, RFC 3339, or a date and a time in the zone.
+// Programs confuse seconds and milliseconds, so twelve or thirteen digits are milliseconds. An invalid time, such
+// as 0, makes the record bad.
 func Time(s string, zone *time.Location) (time.Time, error) {
 	seconds := s
 	whole, _, _ := strings.Cut(s, ".")
@@ -174,17 +172,16 @@ func Time(s string, zone *time.Location) (time.Time, error) {
 	return at, nil
 }
 
-// rememberedTimes is how many pairs of a time and an author ordinals remembers at
-// least: those of the last while of a chat, however long it is.
+// rememberedTimes is the minimum number of pairs of time and author that ordinals remember: those of the latest
+// part of a chat.
 const rememberedTimes = 1 << 13
 
-// Ordinals makes ids for the messages of a chat whose platform gives them none. An id
-// stands for the chat, the time as it is written, the author, and which of the
-// author's messages of that time it is, so that a longer export of the same chat
-// gives the same ones. The zero value is ready.
+// Ordinals generates ids for messages of platforms without ids. An id depends on the chat, the time as written, the
+// author, and the number of the message among the author's of that time. So a longer export of the same chat gives
+// the same ids. The zero value is ready.
 type Ordinals struct{ Now, Before map[[2]string]int }
 
-// ID is that of the next message of a time and author.
+// ID returns the id of the next message of a time and author.
 func (o *Ordinals) ID(chat, at, author string) string {
 	key := [2]string{at, author}
 	n := max(o.Now[key], o.Before[key]) + 1
@@ -196,7 +193,7 @@ func (o *Ordinals) ID(chat, at, author string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Forwarded marks a text that somebody else wrote; author is "" where it is not known.
+// Forwarded marks a text by another author; author is "" if unknown.
 func Forwarded(author, text string) string {
 	if author == "" {
 		return "[forwarded] " + text
@@ -204,7 +201,7 @@ func Forwarded(author, text string) string {
 	return "[forwarded from " + author + "] " + text
 }
 
-// JoinLines puts lines below each other, without the empty ones.
+// JoinLines joins non-empty lines.
 func JoinLines(lines ...string) string {
 	var out []string
 	for _, line := range lines {
@@ -215,7 +212,7 @@ func JoinLines(lines ...string) string {
 	return strings.Join(out, "\n")
 }
 
-// PollText is what a poll asks, and the answers that it offers.
+// PollText returns the question and the choices of a poll.
 func PollText(question string, answers []string) string {
 	lines := []string{question}
 	for _, a := range answers {
@@ -226,7 +223,7 @@ func PollText(question string, answers []string) string {
 	return JoinLines(lines...)
 }
 
-// Shortened cuts a name to what is stored of one.
+// Shortened cuts a name to its maximum stored length.
 func Shortened(s string) string {
 	if len(s) <= reverie.MaxMessageIDLength {
 		return s
@@ -234,24 +231,24 @@ func Shortened(s string) string {
 	return strings.ToValidUTF8(s[:reverie.MaxMessageIDLength], "")
 }
 
-// MaxNames bounds how many names are learned from messages.
+// MaxNames bounds the number of names learned from messages.
 const MaxNames = 100_000
 
-// Placeholder is what exporters of chats put in the place of what is no text: [图片],
-// [表情178], [Image: a.png], [语音 7秒].
+// Placeholder matches what exporters of chats write instead of non-text content: [图片], [表情178], [Image:
+// a.png], [语音 7秒].
 var Placeholder = text.NewPattern(`(?i)\[(?:图片|照片|闪照|动画表情|商城表情|表情包|表情|贴纸|语音|视频|短视频|文件|位置|地理位置|名片|卡片|小程序|链接|分享|转发|聊天记录|合并转发|JSON|XML|Markdown|音乐|` +
 	`image|picture|photo|sticker|emoji|gif|voice|audio|video|file|attachment|location|contact|link|share|forward|card)` +
 	`(?:消息| message)?(?:\d+|[:：]? *(?:[^\[\]\n]|\[[^\[\]\n]*\])*)?\]`)
 
 var (
-	// quotedReply is what exporters put in front of an answer: [回复 Lin: what she said].
+	// QuotedReply matches what exporters write before a reply: [回复 Lin: what she said].
 	QuotedReply = text.NewPattern(`^\s*\[(?:回复|引用)[^\n]*\]\s*`)
 
-	// fileName is a text that only names a file: its name, path or address.
+	// FileName matches a text that only names a file: its name, path or address.
 	fileName = text.NewPattern(`(?i)^(?:[a-z][a-z0-9+.-]*://\S*|data:\S*|[/\\]\S*|[^\n]{1,200}\.[a-z0-9]{1,5})$`)
 )
 
-// WithoutPlaceholders takes them out of a text wherever they stand.
+// WithoutPlaceholders removes all placeholders from a text.
 func WithoutPlaceholders(s string) string {
 	if !strings.Contains(s, "[") {
 		return strings.TrimSpace(s)
@@ -259,8 +256,7 @@ func WithoutPlaceholders(s string) string {
 	return strings.TrimSpace(Placeholder.ReplaceAllString(s, ""))
 }
 
-// UnlessPlaceholder returns a text that somebody wrote as it is, and "" where all of it is
-// one placeholder.
+// UnlessPlaceholder returns a text unchanged, or "" if it is a single placeholder.
 func UnlessPlaceholder(s string) string {
 	all := strings.TrimSpace(s)
 	if len(all) > longPlaceholder || !strings.HasPrefix(all, "[") || !strings.HasSuffix(all, "]") {
@@ -272,10 +268,10 @@ func UnlessPlaceholder(s string) string {
 	return s
 }
 
-// longPlaceholder is how long a placeholder is at most that stands by itself, in bytes.
+// longPlaceholder is the maximum length of a placeholder that is the whole text, in bytes.
 const longPlaceholder = 1 << 10
 
-// Caption is what is said with an attachment, other than which file it is.
+// Caption returns the text of an attachment, "" if it is only a file name.
 func Caption(s string) string {
 	if s = WithoutPlaceholders(s); fileName.MatchString(s) {
 		return ""
@@ -283,8 +279,8 @@ func Caption(s string) string {
 	return s
 }
 
-// CardText is what a card of QQ says (a link, a mini program): its title, its description
-// and where it leads. The card is JSON, or a string of it.
+// CardText returns the text of a QQ card (a link, a mini program): its title, description and target. The card is
+// JSON, or a string of it.
 func CardText(raw json.RawMessage) string {
 	if s := TextOf(raw); s != "" {
 		raw = json.RawMessage(html.UnescapeString(s))
@@ -295,7 +291,7 @@ func CardText(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &card) != nil {
 		return ""
 	}
-	for _, kind := range slices.Sorted(maps.Keys(card.Meta)) { // there is one as a rule
+	for _, kind := range slices.Sorted(maps.Keys(card.Meta)) { // usually there is one
 		var m struct {
 			Title   Text `json:"title"`
 			Desc    Text `json:"desc"`

@@ -1,5 +1,5 @@
-// Package feishu reads messages of Feishu and Lark as their API hands them out under im/v1/messages: answers, lists
-// of messages, or one a line. Ids are the API's. Names stand only where somebody is mentioned.
+// Package feishu reads messages of Feishu and Lark in the form of their API im/v1/messages: answers, lists of
+// messages, or one message per line. Ids are the API's. Names occur only in mentions.
 package feishu
 
 import (
@@ -14,7 +14,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes messages of Feishu's API.
 var Format = export.Format{
 	Name:  "feishu",
 	Title: "Feishu or Lark: messages of the API (im/v1/messages), JSON or JSONL",
@@ -31,11 +31,11 @@ var Format = export.Format{
 
 var (
 	signs = export.Sign{Sure: 95, Paths: "message_id msg_type|message_type chat_id|body.content|sender.id"}
-	// happened is the sign of an event, as it is sent when somebody writes.
+	// Happened is the sign of an event that the platform sends for a message.
 	happened = export.Sign{Sure: 95, Paths: "event.message.message_id event.message.chat_id"}
 )
 
-// parts tells the messages, whatever they stand in.
+// parts yields the messages of any of these forms.
 func parts(src export.Source) export.Parts {
 	if export.Surest(src.Head, append(signs.At("", "[]"), happened.At("", "[]")...)...) > 0 {
 		return export.Values(src)
@@ -45,18 +45,18 @@ func parts(src export.Source) export.Parts {
 
 type reader struct {
 	*export.Teller
-	file  string            // its name, for messages that do not say their chat
-	names map[string]string // of people, by their ids
+	file  string            // its name, for messages without a chat
+	names map[string]string // names of people, by id
 }
 
 type message struct {
 	ID       export.Text         `json:"message_id"`
 	Parent   export.Text         `json:"parent_id"`
 	Thread   export.Text         `json:"thread_id"`
-	Upper    export.Text         `json:"upper_message_id"` // it was forwarded within that one
+	Upper    export.Text         `json:"upper_message_id"` // it is part of this forwarded message
 	Type     export.Text         `json:"msg_type"`
-	Kind     export.Text         `json:"message_type"` // the same, of an event
-	ReplyTo  export.Text         `json:"reply_to"`     // parent_id, of lark-cli
+	Kind     export.Text         `json:"message_type"` // the same in an event
+	ReplyTo  export.Text         `json:"reply_to"`     // parent_id in the output of lark-cli
 	Created  export.Text         `json:"create_time"`
 	Deleted  bool                `json:"deleted"`
 	Edited   export.Mark         `json:"updated"`
@@ -64,17 +64,17 @@ type message struct {
 	Chat     export.Text         `json:"chat_id"`
 	Sender   export.JSONFields   `json:"sender"`
 	Body     export.JSONFields   `json:"body"`
-	Content  export.Text         `json:"content"` // of an event in the place of body; of lark-cli a text to read
+	Content  export.Text         `json:"content"` // in an event instead of body; in the output of lark-cli, plain text
 	Mentions []export.JSONFields `json:"mentions"`
 }
 
-// idOf is an id, or the first of its several ones.
+// idOf returns an id, or the first one of an object of ids.
 func idOf(raw json.RawMessage) string {
 	of := export.JSONFieldsOf(raw)
 	return cmp.Or(export.TextOf(raw), of.Str("open_id"), of.Str("user_id"), of.Str("union_id"))
 }
 
-// learn takes down the names of those whom a message mentions.
+// learn records the names of the people that a message mentions.
 func (r *reader) learn(m export.JSONFields) {
 	for _, who := range m.List("mentions") {
 		if id := idOf(who["id"]); id != "" && len(r.names) < export.MaxNames {
@@ -123,16 +123,16 @@ func (r *reader) take(part export.Part) error {
 	return r.Tell(rec)
 }
 
-// events are the kinds that are nobody's words.
+// events are the kinds that nobody wrote.
 var events = map[string]bool{"system": true, "video_chat": true, "hongbao": true}
 
-// place is where the text of an event has a name.
+// place matches a placeholder for a name in the text of an event.
 var place = text.NewPattern(`\{\w{1,40}\}`)
 
-// mention is how texts write whom they mention: the number of the mention, everybody, or a tag.
+// mention matches mentions in texts: the number of the mention, everybody, or a tag.
 var mention = text.NewPattern(`@_(?:user_\d+|all)\b|<at [^<>]{0,200}>([^<>]{0,200})</at>`)
 
-// said is what a message says: its content is JSON in a string, other for each kind.
+// said returns the text of a message. Its content is JSON in a string, different for each kind.
 func (m message) said() string {
 	c := export.JSONFieldsOf([]byte(cmp.Or(m.Body.Str("content"), string(m.Content))))
 	if c == nil && len(m.Body) == 0 {
@@ -170,7 +170,7 @@ func (m message) said() string {
 	}))
 }
 
-// page reads a title and lines of pieces, which may stand in a language of their own.
+// page returns a title and lines of pieces, which may be nested under a language.
 func page(c export.JSONFields) string {
 	for _, language := range []string{"zh_cn", "en_us", "ja_jp", "zh_hk", "zh_tw"} {
 		if of := c.Fields(language); len(of) > 0 {

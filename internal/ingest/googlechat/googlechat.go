@@ -1,5 +1,5 @@
-// Package googlechat reads the Google Chat part of Google's Takeout: a folder a space or direct message, with its
-// messages and, beside them, its name and members. Ids are Google's; people are known by their addresses.
+// Package googlechat reads the Google Chat part of Google's Takeout: one folder for each space or direct message,
+// with its messages, name and members. Ids are Google's; people are identified by their addresses.
 package googlechat
 
 import (
@@ -17,7 +17,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes Google Chat in Takeout.
 var Format = export.Format{
 	Name:   "googlechat",
 	Title:  "Google Chat: Takeout (zip, folder or messages.json)",
@@ -39,7 +39,7 @@ func tell(t *export.Teller, src export.Source) error {
 	}
 	for _, name := range spaces(src.Files) {
 		s := space{Teller: t}
-		// A space whose description is broken has no name.
+		// A space with a broken description has no name.
 		_ = export.EachPart(src.Files, path.Join(path.Dir(name), "group_info.json"), s.note, "name", "members[]")
 		err := t.Messages(src.Files, name, "messages[]", func(parts export.Parts) error { return s.tell(name, parts) })
 		if err != nil {
@@ -76,7 +76,7 @@ func (s *space) tell(name string, parts export.Parts) error {
 	return s.Held(parts, s.take)
 }
 
-// chat is the chat of a message: its id is the first part of the message's, and of the folder's name.
+// chat returns the chat of a message: its id is the first part of the message's id, and part of the folder's name.
 func (s *space) chat(id string) export.Chat {
 	chat, _, ok := strings.Cut(id, "/")
 	if !ok {
@@ -92,7 +92,7 @@ func (s *space) chat(id string) export.Chat {
 
 var reactions = export.Reactions{Emoji: "emoji.unicode|emoji.custom_emoji.shortcode", By: "reactor_emails", Omitted: true}
 
-// take reads one message. What answers in a topic makes a session of it.
+// take reads one message. Replies in a topic form a session.
 func (s *space) take(h *export.Hold, part export.Part) error {
 	var m struct {
 		ID      export.Text       `json:"message_id"`
@@ -130,7 +130,7 @@ func (s *space) take(h *export.Hold, part export.Part) error {
 	return h.Add(r, c)
 }
 
-// Dates are written in the language of the account, as in Tuesday, January 3, 2023 at 5:00:00 PM UTC.
+// Dates are in the language of the account, such as Tuesday, January 3, 2023 at 5:00:00 PM UTC.
 var (
 	easternDate = text.NewPattern(`(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]`)
 	clock       = text.NewPattern(`(\d{1,2})[:.時时시] ?(\d{1,2})[:.分분] ?(\d{1,2})`)
@@ -139,7 +139,7 @@ var (
 	word        = text.NewPattern(`\pL+|\d+`)
 )
 
-// longestDate is how long a date is at most, in bytes.
+// longestDate is the maximum length of a date, in bytes.
 const longestDate = 200
 
 func timeOf(s string, zone *time.Location) (time.Time, error) {
@@ -151,7 +151,7 @@ func timeOf(s string, zone *time.Location) (time.Time, error) {
 	if strings.Contains(s, "UTC") || strings.Contains(s, "GMT") {
 		zone = time.UTC
 	}
-	hour, _ := strconv.Atoi(c[1]) // two digits at most, as the others
+	hour, _ := strconv.Atoi(c[1]) // two digits at most, like the others
 	minute, _ := strconv.Atoi(c[2])
 	second, _ := strconv.Atoi(c[3])
 	if late := afternoon.MatchString(s); late || morning.MatchString(s) {
@@ -166,7 +166,7 @@ func timeOf(s string, zone *time.Location) (time.Time, error) {
 	return at, nil
 }
 
-// dateOf finds the date in what stands before the time or around it.
+// dateOf finds the date in the text before or around the time.
 func dateOf(s string) (year, month, day int) {
 	if e := easternDate.FindStringSubmatch(s); e != nil {
 		year, _ = strconv.Atoi(e[1])

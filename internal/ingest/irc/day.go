@@ -12,7 +12,7 @@ import (
 	"reverie/internal/text"
 )
 
-// nameDay is a date in the name of a file: the day that it is in each order of its parts that makes it one.
+// nameDay is a date in a file name, with the day in each order of its parts that is a valid date.
 type nameDay struct {
 	at, end int
 	shown   string
@@ -25,7 +25,7 @@ var (
 	orders = []string{"ymd", "dmy", "mdy"}
 )
 
-// dayIn finds the last date in a path, one whose year has four digits before any other.
+// dayIn finds the last date in a path, preferring years with four digits.
 func dayIn(name string) (found nameDay) {
 	at := words.FindAllStringIndex(name, -1)
 	add := func(from, end int, parts ...string) {
@@ -51,11 +51,11 @@ func dayIn(name string) (found nameDay) {
 	return found
 }
 
-// between tells whether this may stand between two parts of a date.
+// between reports whether a text may separate two parts of a date.
 func between(s string) bool { return len(s) <= 2 && strings.Trim(s, "-_./, ") == "" }
 
-// dayOf is the day that the parts are in an order, where they are one. Two digits of the year do where the
-// others have two digits, too.
+// dayOf returns the day of the parts in an order, if it is valid. A year may have two digits if the other parts
+// have two as well.
 func dayOf(order string, parts []string) (day calendar, long bool) {
 	of := func(part byte) string { return parts[strings.IndexByte(order, part)] }
 	year, err := strconv.Atoi(of('y'))
@@ -81,7 +81,7 @@ func dayOf(order string, parts []string) (day calendar, long bool) {
 	return calendar{year: year, month: month, day: d}, long
 }
 
-// dayOrder is how well each order fits the dates of all names of a folder: how many are none in it.
+// dayOrder counts, for each order, how many names of a folder are invalid dates in it.
 type dayOrder struct {
 	none  map[string]int
 	asked string
@@ -99,8 +99,8 @@ func dayOrderOf(days []nameDay, asked string) dayOrder {
 	return o
 }
 
-// day is the day of a name: in the order that is asked for, else in the one that fits the names best. Where
-// several do, the calendar says that it is not clear.
+// day returns the day of a name: in the requested order, otherwise in the one that fits most names. If several fit
+// equally, the calendar is unclear.
 func (o dayOrder) day(d nameDay) calendar {
 	if day, ok := d.by[o.asked]; ok {
 		return day
@@ -126,13 +126,13 @@ func (o dayOrder) day(d nameDay) calendar {
 	return calendar{unclear: d.shown}
 }
 
-// errUnclear says that nothing tells which day a name means.
+// errUnclear says that the date of a name is ambiguous.
 func errUnclear(shown string) error {
 	return fmt.Errorf("the date %s in the name of the file can be read in more than one way: "+
 		"choose one with --date-order dmy, mdy or ymd: %w", shown, reverie.ErrInvalid)
 }
 
-// without is a path, split, without a date in it. A folder's date counts where that is all of its name.
+// without returns a split path without its date. A folder's date counts only if it is the folder's whole name.
 func (d nameDay) without(name string) (dir, base string, day nameDay) {
 	dir, base = path.Split(name)
 	switch {
@@ -148,7 +148,7 @@ func (d nameDay) without(name string) (dir, base string, day nameDay) {
 	return dir, base, nameDay{}
 }
 
-// besides is what a name says besides a date: what stands before it, else what stands behind it and its
+// besides returns what a name contains beside a date: the text before it, otherwise the text after it and after its
 // part's number.
 func besides(base string, at, end int) string {
 	before, behind := base[:at], base[end:]

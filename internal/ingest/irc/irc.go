@@ -1,7 +1,6 @@
-// Package irc reads what IRC clients and bouncers log: WeeChat, irssi, HexChat and XChat,
-// ZNC, mIRC, Textual, and those that write like them. Network and channel stand in the
-// names of files and folders, and so may the date. Nobody has an id but the nick, and no
-// message has one.
+// Package irc reads the logs of IRC clients and bouncers: WeeChat, irssi, HexChat and XChat, ZNC, mIRC, Textual,
+// and compatible ones. The names of files and folders contain network and channel, and may contain the date. A
+// person's only id is the nick, and messages have no ids.
 package irc
 
 import (
@@ -21,7 +20,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes IRC logs.
 var Format = export.Format{
 	Name:   "irc",
 	Title:  "IRC logs of WeeChat, irssi, HexChat, ZNC, mIRC or Textual",
@@ -37,7 +36,7 @@ func sureOfFolder(files fs.FS) int {
 	return 0
 }
 
-// sureOf tells whether most of the first lines are such lines.
+// sureOf returns how certainly the first lines are lines of a log.
 func sureOf(head []byte) int {
 	seen := firstLines(head)
 	switch {
@@ -48,7 +47,7 @@ func sureOf(head []byte) int {
 	return 0
 }
 
-// ircSeen counts what the first lines of a log are.
+// ircSeen counts the kinds of a log's first lines.
 type ircSeen struct {
 	all, timed, sure, said int
 }
@@ -58,7 +57,7 @@ func firstLines(head []byte) ircSeen {
 	var c calendar
 	for raw := range bytes.Lines(head) {
 		s := ircText(bytes.TrimRight(raw, "\r\n"))
-		if strings.TrimSpace(s) == "" || strings.HasPrefix(s, "=== ") { // joins have no time in some
+		if strings.TrimSpace(s) == "" || strings.HasPrefix(s, "=== ") { // some clients write joins without a time
 			continue
 		}
 		if n.all == 100 {
@@ -92,16 +91,15 @@ func ircFiles(files fs.FS) []string {
 }
 
 var (
-	part    = text.NewPattern(`^[-_. ]?\d{1,3}(?:$|[^0-9])`) // of a day's log, behind the date
-	further = text.NewPattern(`\.[A-Za-z][A-Za-z0-9]*$`)     // ending: .raw
+	part    = text.NewPattern(`^[-_. ]?\d{1,3}(?:$|[^0-9])`) // number of a part of a day's log, after the date
+	further = text.NewPattern(`\.[A-Za-z][A-Za-z0-9]*$`)     // further extension: .raw
 	period  = text.NewPattern(`(?:^|[._ -])(?:\d{4}-?\d\d-?\d\d|\d{4}-\d\d|\d\d-\d\d)$`)
 	ending  = text.NewPattern(`(?i)\.(?:log|txt|weechatlog|irclog|gz)$`)
 	textual = text.NewPattern(` \([0-9A-Fa-f]{5}\)$`)
 	folder  = text.NewPattern(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
 )
 
-// names is what the name of a file says: the network and channel, where it does, and
-// the date.
+// names returns the network and channel in the name of a file, if any, and the date.
 func names(name string) (chat string, day nameDay) {
 	name = filepath.ToSlash(name)
 	for ending.MatchString(name) {
@@ -110,15 +108,15 @@ func names(name string) (chat string, day nameDay) {
 	dir, base, day := dayIn(name).without(name)
 	base = strings.Trim(period.ReplaceAllString(base, ""), "._- ")
 	base = ending.ReplaceAllString(base, "")
-	if inside, ok := strings.CutPrefix(base, "irc."); ok { // of WeeChat: irc.network.#channel
+	if inside, ok := strings.CutPrefix(base, "irc."); ok { // WeeChat: irc.network.#channel
 		network, channel, _ := strings.Cut(inside, ".")
 		return strings.TrimSuffix(network+"/"+channel, "/"), day
 	}
-	if cut := strings.Index(base, "_#"); cut > 0 { // of ZNC: network_#channel
+	if cut := strings.Index(base, "_#"); cut > 0 { // ZNC: network_#channel
 		return base[:cut] + "/" + base[cut+1:], day
 	}
 	if channel, network, ok := strings.Cut(base, "."); ok && strings.HasPrefix(base, "#") &&
-		!strings.Contains(network, ".") { // of mIRC: #channel.Network
+		!strings.Contains(network, ".") { // mIRC: #channel.Network
 		return network + "/" + channel, day
 	}
 	var parts []string
@@ -130,7 +128,7 @@ func names(name string) (chat string, day nameDay) {
 	return strings.Join(parts[max(0, len(parts)-2):], "/"), day
 }
 
-// file is one file of a folder.
+// file is one log of a folder.
 type file struct {
 	name string
 	chat export.Chat
@@ -145,7 +143,7 @@ func ircChat(chat, otherwise string) export.Chat {
 	return export.Chat{ID: strings.ToLower(chat), Name: chat}
 }
 
-// inOrder returns the logs of a folder, a chat after the other and in order of date.
+// inOrder returns the logs of a folder by chat and date.
 func inOrder(src export.Source, asked string) []file {
 	var list []file
 	var days []nameDay
@@ -170,13 +168,13 @@ func tell(t *export.Teller, src export.Source) error {
 		from := dayOrder{asked: t.DateOrder}.day(day)
 		if src.Name == "-" {
 			chat = ""
-		} else if chat == "" { // the name is a date; the folder is the channel's
+		} else if chat == "" { // the name is a date; the folder names the channel
 			chat = within
 		}
 		r := reader{Teller: t, chat: ircChat(chat, ""), ids: &export.Ordinals{}, nicks: nicks{}, calendar: from}
 		return r.file(src.Reader)
 	}
-	var before reader // chats come one after the other
+	var before reader // logs of the same chat are consecutive
 	for _, f := range inOrder(src, t.DateOrder) {
 		r := reader{Teller: t, chat: f.chat, ids: &export.Ordinals{}, nicks: nicks{}, calendar: f.from}
 		if before.chat == f.chat {
@@ -197,11 +195,11 @@ type reader struct {
 	ids      *export.Ordinals
 	nicks    nicks
 	calendar calendar
-	open     *export.Record // the message at hand, which its next line may go on
-	tabbed   bool           // the line before was of columns, whose text may have several lines
+	open     *export.Record // the current message, which the next line may continue
+	tabbed   bool           // the previous line had columns; its text may continue
 }
 
-// file tells the messages of a log.
+// file passes on the messages of a log.
 func (r *reader) file(in io.Reader) error {
 	if !r.Wants(r.chat) {
 		return nil
@@ -212,7 +210,7 @@ func (r *reader) file(in io.Reader) error {
 	return r.close()
 }
 
-// line takes in one line.
+// line handles one line.
 func (r *reader) line(l export.Part, bad *export.Bad) error {
 	if bad != nil {
 		return cmp.Or[error](r.close(), bad)
@@ -262,7 +260,7 @@ func (r *reader) line(l export.Part, bad *export.Bad) error {
 	return nil
 }
 
-// close tells the message at hand.
+// close passes on the current message.
 func (r *reader) close() error {
 	open := r.open
 	if r.open = nil; open == nil {

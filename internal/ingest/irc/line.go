@@ -12,12 +12,12 @@ import (
 	"reverie/internal/text"
 )
 
-// line is a line behind its time.
+// line is a line of a log without its time.
 type line struct {
 	nick, text string
-	event      bool // nobody's words
-	notice     bool // as programs send them
-	sure       bool // it has the form of such a line, not only of any text behind a time
+	event      bool // nobody wrote it
+	notice     bool // a notice, as programs send them
+	sure       bool // it has the form of such a line, not of any text after a time
 }
 
 var (
@@ -32,21 +32,21 @@ var (
 	marked  = text.NewPattern(`^(?:-!-|-{1,3}|-->|<--|\*{3}|={3}|=!=)(?:\s(.*))?$`)
 	told    = text.NewPattern(`^Notice\((\S+)\): (.*)$`)
 
-	// ircHappened are the events that some clients write like somebody's action.
+	// IrcHappened matches events that some clients write like a user's action.
 	ircHappened = text.NewPattern(`^(?:\S+ \([^()\s]*@[^()\s]*\) (?:has )?(?:joined|left|[Qq]uit|parted)\b` +
 		`|\S+ has (?:joined|left) [#&+!]\S|\S+ has (?:quit|parted)(?: [\[(#]|$)|\S+ (?:left|joined) [#&]\S+(?: \(.*\))?\.?$` +
 		`|\S+ is now known as \S+$|\S+ (?:sets|changes) (?:mode|topic)\b|\S+ (?:sets|removes) (?:a )?(?:ban|exempt) on` +
 		`|\S+ (?:gives|removes) (?:channel (?:half-)?operator status|voice)|\S+ was kicked (?:by|from) |\S+ has kicked \S+ from|\S+ has changed the topic` +
 		`|(?:Now talking (?:in|on)|Topic (?:is|for|set)|Set by|Users on) |(?:Disconnected|Rejoined channel|Retrieving #|Connecting to|Attempting to rejoin)|You (?:are now|were kicked|have (?:left|been kicked|joined)))`)
 
-	// unmarked are the events of clients that put no mark in front of them.
+	// Unmarked matches events of clients that write no mark before them.
 	unmarked = text.NewPattern(`^(?:\S+ \(\S*@\S*\) (?:joined|left|quit)\b|\S+ (?:has (?:joined|left|quit|kicked|changed mode|set topic)|is now known as|arrives in|leaves|places a new sign in|kicks|kicked from)\b` +
 		`|Nick change: \S+ -> |Topic changed on [#&]|[#&]\S+: mode change |Last message repeated |Connected to IRC|Disconnected from IRC)`)
 
 	playback = text.NewPattern(`^(?:Buffer Playback\.\.\.|Playback Complete\.)`)
 )
 
-// ircText is a line without colours and the like.
+// ircText returns a line without colours and other formatting.
 func ircText(raw []byte) string {
 	s := strings.TrimSuffix(export.UTF8Line(raw), "\r")
 	if strings.ContainsFunc(s, func(c rune) bool { return c < ' ' && c != '\t' && c != 1 }) {
@@ -58,7 +58,7 @@ func ircText(raw []byte) string {
 	return s
 }
 
-// readLine reads what stands behind the time.
+// readLine parses what follows the time.
 func readLine(s string) line {
 	if tabbed, ok := strings.CutPrefix(s, "\t"); ok {
 		if who, said, ok := strings.Cut(tabbed, "\t"); ok {
@@ -97,7 +97,7 @@ func readLine(s string) line {
 	return line{event: true, text: s, sure: unmarked.MatchString(s)}
 }
 
-// readWeeChat reads a line whose columns are set apart by tabs.
+// readWeeChat parses a line whose columns are separated by tabs.
 func readWeeChat(who, text string) line {
 	l := line{event: true, text: text, sure: true}
 	switch who = strings.TrimSpace(who); who {
@@ -114,18 +114,18 @@ func readWeeChat(who, text string) line {
 	return l
 }
 
-// said is what somebody said.
+// said returns the line of a message.
 func said(nick, text string) line {
 	l := line{nick: nickOf(nick), text: strings.TrimSpace(text), sure: true}
 	if did, ok := strings.CutPrefix(l.text, "\x01ACTION "); ok {
 		l.text = l.nick + " " + did
 	}
 	l.text = strings.ReplaceAll(l.text, "\x01", "")
-	l.event = l.nick == "" || l.nick == "***" && playback.MatchString(l.text) // a bouncer's own
+	l.event = l.nick == "" || l.nick == "***" && playback.MatchString(l.text) // written by a bouncer
 	return l
 }
 
-// acted is what somebody does, who is named in the text.
+// acted returns the line of an action; the text begins with the nick.
 func acted(text string) line {
 	text = strings.TrimSpace(text)
 	nick, _, _ := strings.Cut(text, " ")
@@ -134,7 +134,7 @@ func acted(text string) line {
 	return l
 }
 
-// nickOf is a nick without the signs of rank in front of it and the channel behind it.
+// nickOf returns a nick without prefixed signs of rank and the channel after it.
 func nickOf(s string) string {
 	if all := strings.TrimSpace(s); strings.Trim(all, "*") == "" {
 		return all
@@ -146,16 +146,15 @@ func nickOf(s string) string {
 	return s
 }
 
-// nicks knows who is who among those who have changed their nick while they were there:
-// the zero value nobody.
-type nicks map[string]string // the nick that somebody had first, by the one of now
+// nicks tracks the people who changed their nick while they were in the channel. The zero value knows nobody.
+type nicks map[string]string // current nick -> first nick
 
 var (
 	renamed = text.NewPattern(`^(?:Nick change: )?(\S+) (?:is now known as|changed nick to|->) (\S+)$`)
 	moved   = text.NewPattern(`^(?:(?:Joins|Parts|Quits): (\S+)|(\S+) (?:[\[(]\S*@\S*[\])] )?(?:has )?(?:joined|left|parted|[Qq]uit|leaves|arrives)\b)`)
 )
 
-// id is by whom something is said.
+// id returns the author id of a nick.
 func (n nicks) id(nick string) string {
 	nick = strings.ToLower(nick)
 	if first := n[nick]; first != "" {
@@ -164,8 +163,7 @@ func (n nicks) id(nick string) string {
 	return nick
 }
 
-// see takes in what has happened: who has another nick from now on, and who came or went,
-// after whom a nick may be anybody's.
+// see handles an event: a changed nick, or a join or leave, after which a nick may belong to somebody else.
 func (n nicks) see(happened string) {
 	if m := renamed.FindStringSubmatch(happened); m != nil {
 		first, now := n.id(m[1]), strings.ToLower(m[2])
@@ -178,18 +176,18 @@ func (n nicks) see(happened string) {
 	}
 }
 
-// ircStamp is the time in front of a line, with as much of the date as the line says.
+// ircStamp is the time at the start of a line, with the parts of the date that the line contains.
 type ircStamp struct {
-	year, month, day     int // 0 = not told
+	year, month, day     int // 0 = missing
 	hour, minute, second int
-	zone                 *time.Location // nil = not told
+	zone                 *time.Location // nil = missing
 	none                 bool           // the line has no time at all
 }
 
 const clock = `(?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d))?`
 
-// stamps are the times that lines begin with; the first that fits counts. Of a time with the
-// name of a month it has to be one.
+// stamps match the times at the start of lines; the first match counts. If a time has a month's name, the name must
+// be valid.
 var stamps = []*text.Pattern{
 	text.NewPattern(`^\[?(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?:[T ]|\] \[)(?P<hour>\d\d):(?P<minute>\d\d)` +
 		`(?::(?P<second>\d\d)(?:[.,]\d{1,9})?)?(?: ?(?P<zone>Z|[+-]\d\d:?\d\d))?\]?`),
@@ -206,13 +204,13 @@ var stamps = []*text.Pattern{
 }
 
 var (
-	// header is a line that only says the time: --- Day changed Thu Jan 15 2026,
-	// **** BEGIN LOGGING AT Thu Jan 15 17:25:15 2026, Session Start: and so on.
+	// Header matches a line that contains only the time: --- Day changed Thu Jan 15 2026, **** BEGIN LOGGING AT Thu Jan
+	// 15 17:25:15 2026, Session Start: and so on.
 	header = text.NewPattern(`^(?:(?:\[\d\d:\d\d(?::\d\d)?\] )?---\s.*|\*\*\*\*\s.*|Session (?:Start|Time|Close)\b.*?[:\s]|IRC [Ll]og (?:started|ended)\s.*)(\pL{3,5})\.?\s+(\d{1,2})\s+(?:(\d\d):(\d\d)(?::(\d\d))?\s+)?(\d{4})$`)
 	ident  = text.NewPattern(`^Session Ident: \S|^\*{4}\s+(?:Beginning|End) of log\s+\*{4}$`)
 )
 
-// numbers reads digits; what is left out is 0.
+// numbers parses digits; missing ones are 0.
 func numbers(digits ...string) []int {
 	list := make([]int, len(digits))
 	for i, d := range digits {
@@ -221,7 +219,7 @@ func numbers(digits ...string) []int {
 	return list
 }
 
-// readStamp reads the time in front of a line, and returns what stands behind it.
+// readStamp parses the time at the start of a line, and returns the rest.
 func readStamp(s string) (at ircStamp, rest string, ok bool) {
 	for _, form := range stamps {
 		m := form.FindStringSubmatch(s)
@@ -263,17 +261,17 @@ func readStamp(s string) (at ircStamp, rest string, ok bool) {
 
 // calendar carries the date from line to line.
 type calendar struct {
-	year, month, day int       // of the line before; 0 = not known
-	unclear          string    // the date of the file's name, where it may be several
-	last             time.Time // of the line before, by its clock
+	year, month, day int       // date of the previous line; 0 = unknown
+	unclear          string    // the date in the file's name, if it is ambiguous
+	last             time.Time // time of the previous line, by its clock
 }
 
-// compare orders days, those that are not known first.
+// compare orders days, unknown ones first.
 func (c calendar) compare(o calendar) int {
 	return cmp.Or(cmp.Compare(c.year, o.year), cmp.Compare(c.month, o.month), cmp.Compare(c.day, o.day))
 }
 
-// header takes in a line that only says the time, and tells whether it is one.
+// header handles a line that contains only the time, and reports whether it is one.
 func (c *calendar) header(s string) bool {
 	if s == "" || !strings.ContainsRune("-*SI[", rune(s[0])) {
 		return false
@@ -286,7 +284,7 @@ func (c *calendar) header(s string) bool {
 	if month := export.Month(m[1]); month > 0 && realDate(n[4], month, n[0]) {
 		c.year, c.month, c.day = n[4], month, n[0]
 		c.last = time.Date(n[4], time.Month(month), n[0], n[1], n[2], n[3], 0, time.UTC)
-	} else { // better no date than the day before
+	} else { // no date is better than the previous day
 		*c = calendar{}
 	}
 	return true
@@ -297,11 +295,11 @@ func realDate(year, month, day int) bool {
 	return year >= 1988 && year < 2200 && t.Day() == day && int(t.Month()) == month // there was no IRC before
 }
 
-// night is how far a clock goes back for it to be the next day, rather than summer
-// time's end or lines that came in late.
+// night is the minimum that a clock must go back to mean the next day. Less is the end of summer time, or a late
+// line.
 const night = 6 * time.Hour
 
-// at is when a line was written: by its own clock, as if that were UTC.
+// at returns when a line was written: its own clock, as if in UTC.
 func (c *calendar) at(s ircStamp) (time.Time, error) {
 	if s.none {
 		switch {
@@ -336,7 +334,7 @@ func (c *calendar) at(s ircStamp) (time.Time, error) {
 	return at, nil
 }
 
-// in is that time in the zone that it was written in.
+// in returns the time in the zone in which it was written.
 func (s ircStamp) in(at time.Time, zone *time.Location) time.Time {
 	if s.zone != nil {
 		zone = s.zone

@@ -1,7 +1,6 @@
-// Package jsonl reads our own format: one message a line, or what became of one, with id, author_id, author,
-// role, text, sent_at (RFC 3339), session_id and reply_to. Its chat has no id. What else
-// stands in a message is passed over, but for the group, where [export.ReadOptions] name
-// one.
+// Package jsonl reads our own format: each line is a message, or a change of one, with id, author_id, author, role,
+// text, sent_at (RFC 3339), session_id and reply_to. Its chat has no id. Other keys of a message are ignored,
+// except the group if [export.ReadOptions] names one.
 package jsonl
 
 import (
@@ -19,13 +18,13 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes our JSON Lines.
 var Format = export.Format{Name: "jsonl", Title: "JSON Lines of messages", Head: empty, Tell: tell,
 	Signs: []export.Sign{listed, {Sure: 90, Paths: "id sent_at text"}, {Sure: 40, Paths: "sent_at text"},
 		{Sure: 90, Paths: "id edited_at|deleted_at|reactions"},
 		{Sure: 40, Paths: "id author|author_id|sent_at|text"}}}
 
-// empty tells an empty file, which brings nothing in, whatever it is.
+// empty accepts an empty file, which imports nothing in any format.
 func empty(head []byte) int {
 	if len(bytes.TrimSpace(head)) == 0 {
 		return 1
@@ -33,8 +32,8 @@ func empty(head []byte) int {
 	return 0
 }
 
-// tell tells the messages: the lines that are not blank, or the elements of one array. A line that is cut
-// off is a bad one like others.
+// tell passes on the messages: the non-blank lines, or the elements of one array. A truncated line is a bad line
+// like others.
 func tell(t *export.Teller, src export.Source) error {
 	parts := export.TextLines(src.Reader)
 	if export.Surest(src.Head, listed) > 0 {
@@ -50,10 +49,10 @@ func tell(t *export.Teller, src export.Source) error {
 	})
 }
 
-// listed is the sign of an array of messages, which programs write as readily as lines.
+// listed is the sign of an array of messages, which programs write instead of lines.
 var listed = export.Sign{Sure: 90, Paths: "[].id [].sent_at [].text"}
 
-// Lines of which something would be lost if they were stored: JSON replaces it without a word.
+// Lines that would lose data if they were stored: JSON decoding replaces invalid text silently.
 var (
 	errNoUTF8 = fmt.Errorf("it is not UTF-8; convert it first, such as with iconv -f GB18030 -t UTF-8: %w",
 		reverie.ErrInvalid)
@@ -61,13 +60,13 @@ var (
 		reverie.ErrInvalid)
 )
 
-// another tells whether a field names a group that is not this one.
+// another reports whether a field names another group.
 func another(field json.RawMessage, group string) bool {
 	var named export.Text
 	return named.UnmarshalJSON(field) == nil && named != "" && string(named) != group
 }
 
-// line is a message, what became of one, or both.
+// line is a message, a change of one, or both.
 type line struct {
 	ID        export.Text        `json:"id"`
 	AuthorID  export.Text        `json:"author_id"`
@@ -81,11 +80,11 @@ type line struct {
 	DeletedAt string             `json:"deleted_at"`
 	Reactions []reverie.Reaction `json:"reactions"`
 
-	GroupID json.RawMessage `json:"group_id"` // anything
+	GroupID json.RawMessage `json:"group_id"` // of any type
 	Group   json.RawMessage `json:"group"`
 }
 
-// readRecord reads and checks one line, of a group where that is given.
+// readRecord parses and checks one line; group, if given, must match.
 func readRecord(raw []byte, group string) (export.Record, error) {
 	l, err := readLine(raw, group)
 	if err != nil {
@@ -115,7 +114,7 @@ func readRecord(raw []byte, group string) (export.Record, error) {
 	return r, err
 }
 
-// instant reads a time, nil where there is none.
+// instant parses a time, nil if there is none.
 func instant(field, s string) (*time.Time, error) {
 	if s == "" {
 		return nil, nil
@@ -141,13 +140,14 @@ func readLine(raw []byte, group string) (l line, err error) {
 	if group != "" && (another(l.GroupID, group) || another(l.Group, group)) {
 		return l, fmt.Errorf("it names a group other than %q: %w", text.Excerpt(group, 40), reverie.ErrInvalid)
 	}
-	if strings.ContainsRune(string(l.ID), utf8.RuneError) { // two such ids could become one, and a message be lost
+	// Two such ids could become the same, and a message would be lost.
+	if strings.ContainsRune(string(l.ID), utf8.RuneError) {
 		return l, fmt.Errorf("id holds U+FFFD, which stands for bytes that were lost: %w", reverie.ErrInvalid)
 	}
 	return l, nil
 }
 
-// message is the message that a line tells.
+// message returns the message of a line.
 func (l line) message(edited *time.Time) (reverie.Message, error) {
 	at, err := instant("sent_at", l.SentAt)
 	switch {

@@ -1,6 +1,6 @@
-// Package line reads what LINE writes under "Export chat history": a text in the language of the app, with a
-// line for each date, and a line for each message that has the time, the name and the text between tabs, or
-// between spaces. It says neither ids nor a zone. A chat is known by its title, people by their names.
+// Package line reads the text that LINE's "Export chat history" writes, in the language of the app. Each date is a
+// line. Each message begins with a line of time, name and text, separated by tabs or by spaces. It has neither ids
+// nor a time zone. A chat is identified by its title, people by their names.
 package line
 
 import (
@@ -17,10 +17,10 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes LINE's chat history.
 var Format = export.Format{Name: "line", Title: "LINE chat history (txt)", Head: knows,
 	Tell: func(t *export.Teller, src export.Source) error {
-		ahead, _ := io.ReadAll(io.LimitReader(src.Reader, howFarAhead)) // what fails here fails once more when it is read
+		ahead, _ := io.ReadAll(io.LimitReader(src.Reader, howFarAhead)) // an error will occur again when it is read
 		m, err := mannerOf(ahead, t.DateOrder)
 		if err != nil {
 			return err
@@ -32,25 +32,26 @@ var Format = export.Format{Name: "line", Title: "LINE chat history (txt)", Head:
 		return export.EachBlock(t, io.MultiReader(bytes.NewReader(ahead), src.Reader), r.begins, r.take)
 	}}
 
-// howFarAhead is how much of a text is looked at for how it is written, in bytes.
+// howFarAhead is the number of bytes by which the manner of a text is detected.
 const howFarAhead = 4 << 20
 
 var (
-	// dateLine is a date by itself, with the day of the week before or behind it: 2026/01/15(Thu), Thu, 1/15/2026.
+	// DateLine matches a line with only a date, with the day of the week before or after it: 2026/01/15(Thu), Thu,
+	// 1/15/2026.
 	dateLine = text.NewPattern(`^(?:(\p{L}[\p{L}\p{M}]{0,20})[.,]{0,2} )?(\d{1,4})([./-]) ?(\d{1,2})[./-] ?(\d{1,4})\.? *` +
 		`[(（]?(?:([\p{L}\p{M}]{1,24})\.?)?[)）]?$`)
 	eastern = text.NewPattern(`^(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})[日일]`)
-	// clock is how a message begins: 19:05, 7:05 PM, 午後7:05.
+	// Clock matches the beginning of a message: 19:05, 7:05 PM, 午後7:05.
 	clock = text.NewPattern(`^(?:([\p{L}]{2,2}) ?)?(\d{1,2}):(\d{2})(?: ?([AaPp]\.?[Mm])\.?)?([\t ])(.*)$`)
 
-	// afternoon says of the words around a time whether it is one of the second half of the day.
+	// Afternoon says for the words around a time whether they mean the second half of the day.
 	afternoon = map[string]bool{"上午": false, "午前": false, "오전": false, "AM": false, "下午": true, "午後": true, "오후": true, "PM": true}
 
-	// placeholder is what stands for what is no text; in lines with spaces it has no brackets.
+	// Placeholder matches what replaces non-text content; in lines with spaces it has no brackets.
 	placeholder = text.NewPattern(`^\[[^\[\]\n]{1,24}\]$`)
 	bare        = text.NewPattern(`^(?:Photos?|Videos?|Stickers?|Audio|Voice message|File|写真|動画|スタンプ|ボイスメッセージ|照片|圖片|图片|影片|视频|貼圖|贴图|語音訊息|语音信息|` +
 		`รูป|รูปภาพ|วิดีโอ|สติกเกอร์|사진|동영상|스티커|음성메시지)$`)
-	// happened is what the app says where it names nobody as the author, or only by the first word.
+	// Happened matches messages of the app that have no author, or only the first word of one.
 	happened = text.NewPattern(`(?:joined the (?:group|chat)|left the (?:group|chat)|unsent a message|added .* to the group|` +
 		`(?:に|が)?(?:参加|退出|退会|追加|招待)しました|(?:送信|メッセージの送信)を取り消しました|加入(?:了)?(?:該|该)?(?:群|聊天)|離開(?:了)?(?:群|聊天)|退群|` +
 		`(?:收回|撤回)(?:了)?(?:一条消息|訊息|消息)|เข้าร่วมกลุ่ม|ออกจากกลุ่ม|ยกเลิกข้อความ|나갔습니다|들어왔습니다|초대했습니다|취소했습니다)[^\n]{0,12}$`)
@@ -59,18 +60,18 @@ var (
 		`(.+)的聊天(?:记录|記錄|紀錄)|(.+?)と?のトーク履歴|(.+?)(?:님과의|와의|과의) (?:대화|채팅).*)$`)
 )
 
-// head is what a line says that begins something: a date, a message, or what stands before the first date.
+// head is a line that begins something: a date, a message, or the preface before the first date.
 type head struct {
 	kind  byte // 'd', 'm' or 'p'
 	date  [3]string
-	label string // of the day of the week
-	shape string // what is between the numbers, and where the label stands
+	label string // name of the day of the week
+	shape string // separators between the numbers, and position of the label
 	at    time.Duration
 	tab   bool
 	rest  string
 }
 
-// split reads a line that begins a date or a message.
+// split parses a line that begins a date or a message.
 func split(s string) (h head, ok bool) {
 	s = strings.Trim(s, "\ufeff\u200e\u200f \u00a0\u202f")
 	if len(s) < 80 {
@@ -98,10 +99,10 @@ func split(s string) (h head, ok bool) {
 	return h, hour < 24 && minute < 60
 }
 
-// happened tells whether a line with spaces says what somebody has done, rather than said.
+// happened reports whether a line with spaces is an event, not a message.
 func (h head) happened() bool { return happened.MatchString(h.rest[max(0, len(h.rest)-96):]) }
 
-// knows looks for LINE's own first line, or for a date and a message behind it.
+// knows looks for LINE's own first line, or for a date followed by a message.
 func knows(head []byte) int {
 	dated, lines := false, 0
 	for l := range bytes.Lines(head) {
@@ -126,7 +127,7 @@ func knows(head []byte) int {
 	return 0
 }
 
-// chatOf is the chat of a text: by what its first line says, else by the file's name.
+// chatOf returns the chat of a text: by its first line, otherwise by the file's name.
 func chatOf(name string, ahead []byte) export.Chat {
 	first, _, _ := bytes.Cut(ahead, []byte("\n"))
 	title, ok := strings.CutPrefix(strings.TrimSpace(export.UTF8Line(first)), "[LINE]")
@@ -146,13 +147,13 @@ type reader struct {
 	manner
 	chat  export.Chat
 	ids   export.Ordinals
-	day   time.Time // of the messages at hand, in UTC
+	day   time.Time // of the current messages, in UTC
 	dated bool      // a date has been read
-	blank bool      // the line before is
+	blank bool      // the previous line is blank
 }
 
-// begins says what a line begins. A date that somebody wrote looks otherwise, or stands in the middle of a text and
-// is another day of the week.
+// begins returns what a line begins. It rejects dates inside messages: they have another form, or another day of
+// the week in the middle of a text.
 func (r *reader) begins(s string) (head, bool) {
 	apart := r.blank || !r.dated
 	r.blank = strings.TrimSpace(s) == ""
@@ -195,7 +196,7 @@ func (r *reader) take(b export.Block[head]) error {
 	return r.Tell(rec)
 }
 
-// author splits a message's line. What the app itself says has none.
+// author splits a message's line. Messages of the app itself have no author.
 func (m manner) author(h head) (author, said string) {
 	if h.tab {
 		author, said, ok := strings.Cut(h.rest, "\t")

@@ -13,21 +13,21 @@ import (
 	"reverie/internal/reverie"
 )
 
-// manner is how a text is written, as its lines tell.
+// manner is the form of a text, as detected from its lines.
 type manner struct {
-	tab    bool   // between time, name and text; else there are spaces
+	tab    bool   // tabs separate time, name and text; otherwise spaces do
 	order  string // of dates
-	shape  string // of them, too
+	shape  string // shape of dates
 	labels map[string]time.Weekday
 	longer map[string]string // with spaces: the next word of a name, by the words before it
 }
 
-// weekdays are the labels of days whose language leaves no doubt; others are learned from the dates.
+// weekdays are unambiguous names of weekdays; others are learned from the dates.
 var weekdays = map[string]time.Weekday{"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6,
 	"日": 0, "月": 1, "火": 2, "水": 3, "木": 4, "金": 5, "土": 6,
 	"อา": 0, "จ": 1, "อ": 2, "พ": 3, "พฤ": 4, "ศ": 5, "ส": 6}
 
-// mannerOf looks at the beginning of a text.
+// mannerOf detects the manner from the beginning of a text.
 func mannerOf(ahead []byte, asked string) (m manner, err error) {
 	var dates, messages []head
 	tabs := 0
@@ -53,7 +53,7 @@ func mannerOf(ahead []byte, asked string) (m manner, err error) {
 	return m, err
 }
 
-// dayOf reads a date.
+// dayOf parses a date.
 func dayOf(date [3]string, order string) (time.Time, bool) {
 	year, month, day := date[2], date[1], date[0]
 	switch order {
@@ -67,16 +67,16 @@ func dayOf(date [3]string, order string) (time.Time, bool) {
 	return export.Day(year, m, d)
 }
 
-// right tells whether a date is one, and, unless it stands apart, its label the day's.
+// right reports whether a date is valid and, unless the label is separate, whether its label is that of the day.
 func (m manner) right(h head, apart bool) bool {
 	at, ok := dayOf(h.date, m.order)
 	day, known := weekday(h.label, m.labels)
 	return ok && (apart || !known || day == at.Weekday())
 }
 
-// weekday is the day that a label stands for: Thu, Thursday and 木曜日 by themselves.
+// weekday returns the day of a label: Thu, Thursday and 木曜日 are known.
 func weekday(label string, learned map[string]time.Weekday) (day time.Weekday, known bool) {
-	if day, known = weekdays[label]; !known && len(label) > 3 && label[0] != 0xe0 { // which begins Thai
+	if day, known = weekdays[label]; !known && len(label) > 3 && label[0] != 0xe0 { // 0xe0 begins Thai
 		day, known = weekdays[label[:3]]
 	}
 	if !known {
@@ -85,8 +85,8 @@ func weekday(label string, learned map[string]time.Weekday) (day time.Weekday, k
 	return day, known
 }
 
-// orderOf says in which order dates are written: the one in which most are dates at all, each label of a
-// weekday stands for one, and time goes on and not back.
+// orderOf determines the order of dates. In the right order most dates are valid, each label has one weekday, and
+// time goes forward.
 func orderOf(dates []head, asked string) (best string, labels map[string]time.Weekday, err error) {
 	fewest, tie := -1, false
 	var days []time.Time
@@ -122,8 +122,8 @@ func orderOf(dates []head, asked string) (best string, labels map[string]time.We
 	return best, labels, err
 }
 
-// longerNames finds names of several words, where spaces are between a name and a text: what begins so
-// never goes on otherwise, five times at least.
+// longerNames finds names of several words, if spaces separate name and text: a beginning that always continues the
+// same, at least five times.
 func longerNames(messages []head) map[string]string {
 	next, times := map[string]string{}, map[string]int{}
 	for _, h := range messages {

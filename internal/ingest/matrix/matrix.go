@@ -1,7 +1,6 @@
-// Package matrix reads what Element writes under "Export chat" as JSON, and events as a
-// server hands them out: one a line, an array, or the answer to /messages or /sync. Ids
-// are those of the events and rooms. A message that was edited or taken back soon after
-// it was sent is told as it was in the end, see [export.Hold].
+// Package matrix reads what Element's "Export chat" writes as JSON, and events from a server: one per line, an
+// array, or the answer to /messages or /sync. Ids are those of the events and rooms. A message that was soon edited
+// or redacted is yielded in its final form, see [export.Hold].
 package matrix
 
 import (
@@ -21,7 +20,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes exports of Matrix.
 var Format = export.Format{
 	Name: "matrix", Platform: "Matrix",
 	Title:  "Matrix: Element's JSON export (or its zip), or events of a room",
@@ -37,16 +36,16 @@ var (
 var signs = append(export.Sign{Sure: 90, Paths: "event_id origin_server_ts sender"}.At(append(places, "", "[]", "rooms.join.*.state.events[]")...),
 	export.Sign{Sure: 95, Paths: "room_name|export_date|room_creator messages"})
 
-// places are where documents have events.
+// places are the paths of events in documents.
 var places = []string{"messages[]", "chunk[]", "events[]", "timeline[]", "timeline.events[]", "events_before[]",
 	"event", "events_after[]", "rooms.join.*.timeline.events[]", "rooms.leave.*.timeline.events[]"}
 
-// file is the export within an archive of Element's, which has the attachments
-// beside. With other documents beside it, it is no such archive.
+// file finds the export in an Element archive, which also has the attachments. An archive with other JSON documents
+// is not one.
 func file(files fs.FS) string {
 	var found []string
 	for _, pattern := range []string{"*.json", "*/*.json"} {
-		all, _ := fs.Glob(files, pattern) // the pattern is sound
+		all, _ := fs.Glob(files, pattern) // the pattern is valid
 		if found = append(found, all...); len(found) > 0 {
 			break
 		}
@@ -74,7 +73,7 @@ func tell(t *export.Teller, src export.Source) error {
 	return t.Held(parts(src), m.take)
 }
 
-// parts tells the events, and the room's name where it stands outside of them.
+// parts yields the events, and the room's name if it is outside of them.
 func parts(src export.Source) export.Parts {
 	if export.Surest(src.Head, export.Sign{Sure: 1, Paths: "event_id"}.At("", "[]")...) > 0 {
 		return export.Values(src)
@@ -83,16 +82,16 @@ func parts(src export.Source) export.Parts {
 }
 
 type reader struct {
-	room  string            // of events that do not say theirs
-	named string            // the room, by the export
-	names map[string]string // of people, by their ids
+	room  string            // for events that do not name their room
+	named string            // the room's name in the export
+	names map[string]string // names of people, by id
 	rooms map[string]string // names of rooms, by their ids
 
-	reactions map[string]reaction // by their events, for those that are taken back
+	reactions map[string]reaction // by event id, for redacted reactions
 }
 
 type reaction struct {
-	to string // the message
+	to string // message id
 	reverie.Reaction
 }
 
@@ -111,7 +110,7 @@ type matrixEvent struct {
 	at int64
 }
 
-// take reads one part of the document and gives what it says to the hold.
+// take reads one part of the document and adds it to the hold.
 func (m *reader) take(h *export.Hold, part export.Part) error {
 	if part.Pattern == "room_name" {
 		m.named = export.As[string](part.Value)
@@ -141,7 +140,7 @@ func (m *reader) take(h *export.Hold, part export.Part) error {
 	r := export.HeldRecord{Record: export.Record{Chat: chat, Place: part.Place}}
 	r.Message = reverie.Message{ID: e.ID, AuthorID: e.Sender, Author: m.name(e.Sender),
 		SentAt: at}
-	if m.named != "" { // Element writes all that came after a message
+	if m.named != "" { // Element writes all later changes into a message
 		r.Reactions = []reverie.Reaction{}
 	}
 	of := m.reacts(e)
@@ -155,7 +154,7 @@ func (m *reader) take(h *export.Hold, part export.Part) error {
 	return h.Add(r, c)
 }
 
-// reacts is the reaction that an event is, or that it takes back.
+// reacts returns the reaction that an event adds or removes.
 func (m *reader) reacts(e matrixEvent) reaction {
 	relates := e.Content.Fields("m.relates_to")
 	of := reaction{relates.Str("event_id"), reverie.Reaction{Emoji: relates.Str("key"), AuthorID: e.Sender, Count: 1}}
@@ -173,10 +172,10 @@ func (m *reader) reacts(e matrixEvent) reaction {
 	return of
 }
 
-// redacted is the event that a redaction takes back.
+// redacted returns the id of the event that a redaction removes.
 func (e matrixEvent) redacted() string { return cmp.Or(e.Redacts, e.Content.Str("redacts")) }
 
-// learn remembers names.
+// learn records names.
 func (m *reader) learn(e matrixEvent, room string) {
 	switch {
 	case e.Type == "m.room.name" && len(m.rooms) < export.MaxNames:
@@ -189,7 +188,7 @@ func (m *reader) learn(e matrixEvent, room string) {
 
 var errNotDecrypted = errors.New("the event is encrypted; export from a client that has its keys")
 
-// read reads what an event says into its record, and what it changes of another one.
+// read sets the record of an event, and returns its change of another one.
 func (m *reader) read(e matrixEvent, r *export.HeldRecord) (export.Change, error) {
 	relates := e.Content.Fields("m.relates_to")
 	target := relates.Str("event_id")
@@ -228,18 +227,17 @@ func (m *reader) read(e matrixEvent, r *export.HeldRecord) (export.Change, error
 	return export.Change{}, nil
 }
 
-// said are the events that are somebody's words.
+// said are the event types that somebody wrote.
 var said = map[string]bool{"m.room.message": true, "m.sticker": true, "m.poll.start": true,
 	"org.matrix.msc3381.poll.start": true}
 
-// name is what a person is called: by what the room's events have said so far, or else by
-// the id.
+// name returns a person's name from the room's events so far, otherwise the id.
 func (m *reader) name(id string) string {
 	local, _, _ := strings.Cut(strings.TrimPrefix(id, "@"), ":")
 	return cmp.Or(m.names[id], local, id)
 }
 
-// say reads what the content of a message says. The names of files are not said by anybody.
+// say sets the text of a message. File names do not count as text.
 func (m *reader) say(content export.JSONFields, r *export.Record) {
 	body := m.mentions(content, m.reply(content, content.Str("body")))
 	r.Message.Text = ""
@@ -266,7 +264,7 @@ func (m *reader) say(content export.JSONFields, r *export.Record) {
 			}
 			r.Message.Text = cmp.Or(r.Message.Text, export.PollText(matrixText(poll.Fields("question")), answers))
 		}
-		if r.Message.Text == "" && len(content["url"]) == 0 && len(content["file"]) == 0 { // a kind left out
+		if r.Message.Text == "" && len(content["url"]) == 0 && len(content["file"]) == 0 { // the kind is missing
 			r.Message.Text = body
 		}
 	default:
@@ -274,7 +272,7 @@ func (m *reader) say(content export.JSONFields, r *export.Record) {
 	}
 }
 
-// matrixText reads text as polls write it, in its forms old and new.
+// matrixText returns the text of a poll, in its old and new forms.
 func matrixText(f export.JSONFields) string {
 	for _, key := range []string{"m.text", "org.matrix.msc1767.text", "body"} {
 		if s := f.Str(key); s != "" {
@@ -289,21 +287,20 @@ func matrixText(f export.JSONFields) string {
 	return ""
 }
 
-// relate says what a message answers, and which thread it is of. A thread is known by the
-// message that it began with.
+// relate sets which message is answered, and which thread it belongs to. The id of a thread is its first message.
 func (m *reader) relate(relates export.JSONFields, e matrixEvent, r *export.Record) {
 	r.Message.ReplyTo = relates.Fields("m.in_reply_to").Str("event_id")
 	if relates.Str("rel_type") == "m.thread" {
 		r.Message.SessionID = relates.Str("event_id")
 		if string(relates["is_falling_back"]) == "true" {
-			r.Message.ReplyTo = r.Message.SessionID // what it names is only the one before
+			r.Message.ReplyTo = r.Message.SessionID // it names only the previous message
 		}
 	} else if len(e.Unsigned.Fields("m.relations").Fields("m.thread")) > 0 {
 		r.Message.SessionID = e.ID
 	}
 }
 
-// reply takes off the quotation that answers begin with for clients that cannot show them.
+// reply removes the quotation that precedes a reply for clients without replies.
 func (m *reader) reply(content export.JSONFields, body string) string {
 	if content.Fields("m.relates_to").Fields("m.in_reply_to").Str("event_id") == "" ||
 		!strings.HasPrefix(body, "> <@") && !strings.HasPrefix(body, "> * <@") {
@@ -320,11 +317,10 @@ var (
 	matrixLink = text.NewPattern(`https://matrix\.to/#/((?:@|%40)[^\s()?<>]{1,300})(?:\?[^\s()<>]*)?`)
 )
 
-// mentions writes the names of those whom a message mentions, where it has their ids or
-// links to them.
+// mentions replaces ids of mentioned people, and links to them, by their names.
 func (m *reader) mentions(content export.JSONFields, body string) string {
 	if len(body) > reverie.MaxMessageTextLength {
-		return body // it is refused
+		return body // too long: it will be refused
 	}
 	body = matrixPill.ReplaceAllStringFunc(body, func(pill string) string {
 		return "@" + strings.TrimPrefix(matrixPill.FindStringSubmatch(pill)[1], "@")
@@ -337,7 +333,7 @@ func (m *reader) mentions(content export.JSONFields, body string) string {
 		return "@" + m.name(id)
 	})
 	ids := export.As[[]string](content.Fields("m.mentions")["user_ids"])
-	var names []string // one by one, an id within a name would be one as well
+	var names []string // sorted, since an id may contain another one
 	for _, id := range ids[:min(len(ids), 100)] {
 		if strings.HasPrefix(id, "@") {
 			names = append(names, id, "@"+m.name(id))
@@ -346,7 +342,7 @@ func (m *reader) mentions(content export.JSONFields, body string) string {
 	return strings.NewReplacer(names...).Replace(body)
 }
 
-// happened says shortly what an event that is no message is about, or nothing.
+// happened returns a short description of an event that is not a message, "" if none.
 func (m *reader) happened(e matrixEvent) string {
 	switch e.Type {
 	case "m.room.name":
@@ -357,7 +353,7 @@ func (m *reader) happened(e matrixEvent) string {
 		before := cmp.Or(e.Unsigned.Fields("prev_content").Str("membership"), "leave")
 		switch now := e.Content.Str("membership"); {
 		case now == before:
-			return "" // another name or picture
+			return "" // a changed name or picture
 		case now == "join":
 			return "joined"
 		case now == "leave" && e.StateKey == e.Sender:

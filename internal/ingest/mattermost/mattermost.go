@@ -1,5 +1,5 @@
-// Package mattermost reads Mattermost's bulk export: JSON Lines of teams, channels, users and posts, the answers to
-// a post within it. Posts have no ids there. A channel is known by its team and name, a direct message by its members.
+// Package mattermost reads Mattermost's bulk export: JSON Lines of teams, channels, users and posts with their
+// replies. Posts have no ids there. A channel is identified by team and name, a direct message by its members.
 package mattermost
 
 import (
@@ -14,7 +14,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Format is what the package reads.
+// Format describes Mattermost's bulk export.
 var Format = export.Format{
 	Name:  "mattermost",
 	Title: "Mattermost bulk export (JSONL, or the zip with it)",
@@ -30,7 +30,7 @@ var Format = export.Format{
 type reader struct {
 	*export.Teller
 	users    map[string]user
-	channels map[string]string // names, by team and name
+	channels map[string]string // display names, by team and name
 	ids      export.Ordinals
 }
 
@@ -44,7 +44,7 @@ type user struct {
 	bot bool
 }
 
-// post is a post of a channel or a direct message, or an answer to one.
+// post is a post of a channel or a direct message, or a reply.
 type post struct {
 	Team    string            `json:"team"`
 	Channel string            `json:"channel"`
@@ -62,7 +62,7 @@ type post struct {
 
 var reactions = export.Reactions{Emoji: "emoji_name", By: "user", Omitted: true}
 
-// take reads one line. What says who and what there is stands in front of the posts.
+// take reads one line. Users and channels come before the posts.
 func (m *reader) take(part export.Part) error {
 	var line struct {
 		Type    export.Text     `json:"type"`
@@ -117,7 +117,7 @@ func (m *reader) chat(p post) export.Chat {
 	return export.Chat{ID: strings.Join(members, ","), Name: export.Shortened(strings.Join(names, ", ")), Private: len(members) < 3}
 }
 
-// posts tells a post and its answers, which together are a session.
+// posts passes on a post and its replies, which form a session.
 func (m *reader) posts(part export.Part, p post) error {
 	chat := m.chat(p)
 	if chat.ID == "" {

@@ -1,6 +1,5 @@
-// Package memories reads what other systems remember: the JSON that they export or that their
-// APIs answer, or a list of statements as people copy it from a page. systems.toml says what
-// a memory of each system looks like.
+// Package memories reads the memories of other systems: the JSON of their exports or APIs, or a list of statements
+// copied from a page. systems.toml describes the memories of each system.
 package memories
 
 import (
@@ -25,13 +24,13 @@ import (
 
 // Memory is a statement of another system.
 type Memory struct {
-	Place     string // in the file, for people: "results 3"
-	System    string // such as mem0; list of a list of statements
-	ID        string // there; "" where it has none
+	Place     string // place in the file, for people: "results 3"
+	System    string // such as mem0; "list" for a list of statements
+	ID        string // id in that system; "" if none
 	Statement string
-	SaidAt    time.Time // zero where the export does not say
+	SaidAt    time.Time // zero if the export does not say
 	Tags      []string
-	Ends      time.Time // since when the other system says that it holds no more; zero where it does not
+	Ends      time.Time // when the statement became invalid, as the other system says; zero if it did not
 }
 
 // listed is the system of a list of statements.
@@ -48,11 +47,11 @@ var systemsFile string
 
 var systems = text.ReadTOML[struct{ System []system }](systemsFile).System
 
-// patterns are where exports keep their objects: in an array of the document, or one or two keys down.
+// patterns are the paths of objects in exports: in an array of the document, or one or two keys deeper.
 var patterns = []string{"[]", "*[]", "*.*[]"}
 
-// Read tells the memories of a file in its order: of JSON, or of a list where the file may be one. A [*export.Bad] is
-// of one part of the file, and the rest follows; any other error is the last.
+// Read yields the memories of a file in order: JSON, or a list if list is set. A [*export.Bad] is one bad part, and
+// more may follow. Any other error is the last element.
 func Read(r io.Reader, list bool) iter.Seq2[Memory, error] {
 	plain, head, err := export.Decode(r)
 	if err != nil {
@@ -72,7 +71,7 @@ func Read(r io.Reader, list bool) iter.Seq2[Memory, error] {
 	return fromJSON(export.JSONParts(plain, patterns...))
 }
 
-// mark is what a line of a list may begin with.
+// mark matches the marker of a list item.
 var mark = text.NewPattern(`^(?:[-*+•·]|\d{1,4}[.)])\s+`)
 
 func fromLines(parts export.Parts) iter.Seq2[Memory, error] {
@@ -107,7 +106,7 @@ func fromJSON(parts export.Parts) iter.Seq2[Memory, error] {
 	}
 }
 
-// within tells the memories of a value, wherever they stand in it.
+// within yields the memories in a value, at any depth.
 func within(place string, value any, yield func(Memory, error) bool) bool {
 	switch v := value.(type) {
 	case []any:
@@ -135,7 +134,7 @@ func within(place string, value any, yield func(Memory, error) bool) bool {
 	return true
 }
 
-// of are the memories that an object is; nil where no system knows it.
+// of returns the memories in an object; nil if it fits no system.
 func of(v map[string]any) (list []Memory) {
 	i := slices.IndexFunc(systems, func(s system) bool { return s.fits(v) })
 	if i < 0 {
@@ -177,7 +176,7 @@ func of(v map[string]any) (list []Memory) {
 	return list
 }
 
-// when is the time that a text is, or its date; what is neither is long ago.
+// when parses a time or a date; ok is false for other texts.
 func when(s string) (at time.Time, ok bool) {
 	at, err := export.Time(s, time.UTC)
 	if err != nil {
@@ -189,7 +188,7 @@ func when(s string) (at time.Time, ok bool) {
 	return at, true
 }
 
-// fits tells whether an object is a memory of the system.
+// fits reports whether an object is a memory of the system.
 func (s system) fits(v map[string]any) bool {
 	for field, want := range s.Where {
 		if value := first(v, field); value == "" || !matches(want, value) {
@@ -209,7 +208,7 @@ func matches(pattern, value string) bool {
 	return ok && err == nil
 }
 
-// first is the text of the first field that has one.
+// first returns the text of the first non-empty field.
 func first(v map[string]any, fields ...string) string {
 	for _, f := range fields {
 		if s := plain(at(v, f)); s != "" {
@@ -219,7 +218,7 @@ func first(v map[string]any, fields ...string) string {
 	return ""
 }
 
-// at is the value of a path, nil where there is none.
+// at returns the value at a path, nil if there is none.
 func at(v map[string]any, field string) any {
 	key, rest, deeper := strings.Cut(field, ".")
 	if !deeper {
@@ -229,7 +228,7 @@ func at(v map[string]any, field string) any {
 	return at(inner, rest)
 }
 
-// plain is a value as text: a list's a line each, and "" of an object.
+// plain returns a value as text: a list as lines, "" for an object.
 func plain(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -248,6 +247,6 @@ func plain(value any) string {
 	return ""
 }
 
-// ErrNone is said of a file in which no memory was found.
+// ErrNone is the error of a file without memories.
 var ErrNone = fmt.Errorf("no memory was found in it; with --group, Reverie reads exports of mem0, Zep, Graphiti, Letta and "+
 	"ChatGPT, and lists with a statement a line, in .txt or .md or from standard input; without, its own: %w", reverie.ErrInvalid)

@@ -1,6 +1,6 @@
-// Package messenger reads the messages in the copy of one's data that Facebook and Instagram hand out as
-// JSON: a folder a chat, with files message_1.json and on, the newest first; and the files of Messenger's
-// end-to-end encrypted chats. They have neither ids of messages nor of people, who are known by their names.
+// Package messenger reads messages in the data copies of Facebook and Instagram as JSON: one folder per chat, with
+// files message_1.json and so on, newest first. It also reads the files of Messenger's end-to-end encrypted chats.
+// Messages and people have no ids; people are identified by their names.
 package messenger
 
 import (
@@ -20,7 +20,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes messages of Facebook and Instagram.
 var Format = export.Format{
 	Name:   "messenger",
 	Title:  "Facebook Messenger or Instagram: your information as JSON",
@@ -35,7 +35,7 @@ var signs = []export.Sign{
 	{Sure: 90, Paths: "participants messages title thread_path"},
 }
 
-// threadFiles finds the files of chats in folders of theirs: any other is imported by itself.
+// threadFiles finds the chats' files in their folders. Other files are imported one by one.
 func threadFiles(files fs.FS) []string {
 	return slices.DeleteFunc(export.JSONFiles(files, numbered, signs...), func(name string) bool { return path.Dir(name) == "." })
 }
@@ -44,7 +44,7 @@ func tell(t *export.Teller, src export.Source) error {
 	if src.Files == nil {
 		th := thread{Teller: t}
 		for part, err := range export.JSONParts(bytes.NewReader(src.Head), aboutThread...) {
-			if err != nil { // the head ends within the messages
+			if err != nil { // the head ends inside the messages
 				break
 			}
 			th.note(part)
@@ -53,7 +53,7 @@ func tell(t *export.Teller, src export.Source) error {
 	}
 	for _, name := range threadFiles(src.Files) {
 		th := thread{Teller: t}
-		_ = export.EachPart(src.Files, name, th.note, aboutThread...) // what is broken is told with the messages
+		_ = export.EachPart(src.Files, name, th.note, aboutThread...) // errors are reported with the messages
 		err := t.Messages(src.Files, name, "messages[]", func(parts export.Parts) error {
 			return th.tell(path.Join(filepath.ToSlash(src.Name), name), parts)
 		})
@@ -64,7 +64,7 @@ func tell(t *export.Teller, src export.Source) error {
 	return nil
 }
 
-// aboutThread is what says which chat it is. Most of it stands behind the messages.
+// aboutThread are the keys that identify the chat. Most of them come after the messages.
 var aboutThread = []string{"participants[]", "title", "thread_path", "threadName"}
 
 type thread struct {
@@ -88,10 +88,10 @@ func (th *thread) note(part export.Part) {
 	}
 }
 
-// numbered is how the files of a chat are called, in a folder that is called after it.
+// numbered matches the names of a chat's files, in a folder named after the chat.
 var numbered = text.NewPattern(`^message_\d+\.json$`)
 
-// chat is the chat of a file: by its path within the download, which stays as it is.
+// chat returns the chat of a file: by its path in the download, which is stable.
 func (th *thread) chat(name string) export.Chat {
 	people := strings.Join(th.participants, ", ")
 	folder := path.Base(path.Dir(name))
@@ -129,7 +129,7 @@ type person struct {
 	Name meta `json:"name"`
 }
 
-// meta is a text of which each letter beyond ASCII is written as the bytes of its UTF-8, a letter each.
+// meta is a text in which each non-ASCII character is written as the bytes of its UTF-8, one character per byte.
 type meta string
 
 var highLetters = text.NewPattern(`[\x{80}-\x{ff}]+`)
@@ -147,7 +147,7 @@ func decoded(s string) string {
 		for _, c := range run {
 			octets = append(octets, byte(c))
 		}
-		if !utf8.Valid(octets) { // it was right as it was
+		if !utf8.Valid(octets) { // it was correct already
 			return run
 		}
 		return string(octets)
@@ -159,7 +159,7 @@ type message struct {
 	Sender  meta            `json:"sender_name"`
 	Millis  export.Text     `json:"timestamp_ms"`
 	Content meta            `json:"content"`
-	Type    export.Text     `json:"type"`          // new downloads have none
+	Type    export.Text     `json:"type"`          // missing in new downloads
 	Call    json.RawMessage `json:"call_duration"` // in seconds
 	Unsent  json.RawMessage `json:"is_unsent"`
 	Share   json.RawMessage `json:"share"`
@@ -171,14 +171,14 @@ type message struct {
 	IsUnsent   json.RawMessage `json:"isUnsent"`
 }
 
-// happened are the types of what is nobody's words.
+// happened are the types that nobody wrote.
 var happened = map[export.Text]bool{"Call": true, "Subscribe": true, "Unsubscribe": true, "Payment": true, "Plan": true}
 
 var (
-	// reacted is what the app says of a reaction.
+	// Reacted matches the app's notices of reactions.
 	reacted = text.NewPattern(`^(?:(?:Reacted|Reagiu com|Reaccionó con|A réagi avec|Ha reagito con|Hat mit|Reageerde met) \S{1,40} ` +
 		`\pL[\pL ]{5,40}|Liked a message|Curtiu uma mensagem|Le gustó un mensaje|A aimé un message|Gefällt eine Nachricht)\s*$`)
-	// ownDeed is what the app says of what the downloading account did.
+	// OwnDeed matches the app's notices of actions by the downloading account.
 	ownDeed = text.NewPattern(`^You (?:(?:named|created|left|joined|changed|set|turned|added|removed|pinned|unpinned)\b[^\n]*` +
 		`\b(?:group|chat|call|theme|nickname|reaction|photo|message)\b|sent an attachment|unsent a message|` +
 		`(?:missed|started) a (?:video |voice )?(?:call|chat))[^\n]*\.\s*$`)
@@ -186,8 +186,8 @@ var (
 
 func (m message) unsent() bool { return export.As[bool](m.Unsent) || export.As[bool](m.IsUnsent) }
 
-// said is what a message says, and whether that is nobody's words. A sentence that begins with the whole name of
-// who sent it is the app's own.
+// said returns the text of a message, and whether it is an event. A sentence that begins with the sender's full
+// name is the app's own.
 func (m message) said(author string) (said string, event bool) {
 	said = string(cmp.Or(m.Content, m.Text))
 	if m.unsent() {

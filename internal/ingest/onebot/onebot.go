@@ -1,8 +1,6 @@
-// Package onebot reads events of OneBot 11 (go-cqhttp, NapCat, LLOneBot, Lagrange) as
-// programs write them down, one a line or an array of them, and answers to
-// get_group_msg_history and its like. One file may hold many groups and private chats. A
-// message's id is what the implementation gave it, which another one would not. The
-// account itself is a program.
+// Package onebot reads logged events of OneBot 11 (go-cqhttp, NapCat, LLOneBot, Lagrange), one per line or as an
+// array, and answers to get_group_msg_history and similar calls. One file may contain many groups and private
+// chats. Message ids are specific to the implementation. The account itself is a program.
 package onebot
 
 import (
@@ -20,7 +18,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes OneBot 11 events.
 var Format = export.Format{Name: "onebot", Platform: "QQ", Title: "OneBot 11 events, or answers to get_group_msg_history",
 	Signs: append(export.Sign{Sure: 90, Paths: "post_type self_id|message_id"}.At(places...),
 		export.Sign{Sure: 90, Paths: "message_type message_id sender"}.At(places...)...),
@@ -28,19 +26,19 @@ var Format = export.Format{Name: "onebot", Platform: "QQ", Title: "OneBot 11 eve
 		return t.Held(unwrapped(export.Values(src)), (&reader{names: map[onebotName]string{}}).take)
 	}}
 
-// places are where documents have events.
+// places are the paths of events in documents.
 var places = []string{"", "[]", "data", "data.messages[]", "messages[]"}
 
-// onebotName is somebody in a chat.
+// onebotName identifies a person in a chat.
 type onebotName struct{ chat, user string }
 
 // reader reads the events of one file.
 type reader struct {
-	names map[onebotName]string // of those who wrote, for mentions
+	names map[onebotName]string // names of authors, for mentions
 	ids   export.Ordinals
 }
 
-// event is one event. A message of a history may lack post_type.
+// event is one event. Messages from a history may have no post_type.
 type event struct {
 	Time        export.Text     `json:"time"` // in seconds
 	SelfID      export.Text     `json:"self_id"`
@@ -60,16 +58,15 @@ type event struct {
 		Nickname export.Text `json:"nickname"`
 		Card     export.Text `json:"card"`
 	} `json:"sender"`
-	Anonymous export.JSONFields `json:"anonymous"`        // some write "" or false where there is none
-	Liked     json.RawMessage   `json:"emoji_likes_list"` // of a history of NapCat
-	Likes     json.RawMessage   `json:"likes"`            // of a notice of NapCat or LLOneBot
+	Anonymous export.JSONFields `json:"anonymous"`        // some programs write "" or false for none
+	Liked     json.RawMessage   `json:"emoji_likes_list"` // in a history of NapCat
+	Likes     json.RawMessage   `json:"likes"`            // in a notice of NapCat or LLOneBot
 	IsAdd     json.RawMessage   `json:"is_add"`
-	Code      export.Text       `json:"code"` // of a notice of Lagrange
+	Code      export.Text       `json:"code"` // in a notice of Lagrange
 	Operator  export.Text       `json:"operator_id"`
 }
 
-// take reads one event and holds it, for it may be taken back soon. What is nothing of a
-// chat is passed over.
+// take reads one event and holds it, since it may soon be deleted. Events outside of chats are skipped.
 func (o *reader) take(h *export.Hold, part export.Part) error {
 	var e event
 	if err := part.Decode(&e, "no event"); err != nil {
@@ -120,7 +117,7 @@ func (o *reader) take(h *export.Hold, part export.Part) error {
 	return h.Add(export.HeldRecord{Record: r}, export.Change{})
 }
 
-// chat says which conversation an event is of: a group, or the private chat with somebody.
+// chat returns the conversation of an event: a group, or a private chat.
 func (e event) chat() (export.Chat, error) {
 	private := e.MessageType == "private" || e.MessageType == "" && e.GroupID == ""
 	if !private && e.GroupID != "" {
@@ -141,7 +138,7 @@ func (e event) chat() (export.Chat, error) {
 	return c, nil
 }
 
-// label is how the author is called.
+// label returns the author's name.
 func (e event) label() string {
 	for _, s := range []export.Text{e.Sender.Card, e.Sender.Nickname} {
 		if name := strings.TrimSpace(string(s)); name != "" {
@@ -151,10 +148,10 @@ func (e event) label() string {
 	return string(cmp.Or(e.UserID, e.Sender.UserID))
 }
 
-// likes are reactions, in a history with counts and in notices one by one.
+// likes are reactions: counted in a history, single in notices.
 var likes = export.Reactions{Emoji: "emoji_id", Count: "likes_cnt"}
 
-// emoji is what an id stands for: a letter's number, or that of one of QQ's own faces.
+// emoji converts an id: a code point, or the number of one of QQ's faces.
 func emoji(id string) string {
 	if n, err := strconv.Atoi(id); err == nil && n >= 0x2000 && n <= unicode.MaxRune {
 		return string(rune(n))
@@ -162,7 +159,7 @@ func emoji(id string) string {
 	return id
 }
 
-// react passes on that somebody reacts to a message, or takes that back.
+// react adds or removes a reaction.
 func (e event) react(h *export.Hold, r export.Record) error {
 	list := likes.Of(e.Likes, emoji)
 	if e.Code != "" {
@@ -177,18 +174,17 @@ func (e event) react(h *export.Hold, r export.Record) error {
 	return h.React(r, string(e.MessageID), list...)
 }
 
-// reacted is what notices of reactions say.
+// reacted marks notices of reactions.
 const reacted = "+"
 
-// notices are the notices that are told, and what they say; "-" is nothing.
+// notices maps notices to descriptions; "-" is none.
 var notices = map[string]string{
 	"group_recall": "-", "friend_recall": "-", "group_increase": "joined", "group_decrease": "left",
 	"group_admin": "became or ceased to be an administrator", "group_ban": "was muted or unmuted",
 	"friend_add": "became a friend", "group_msg_emoji_like": reacted, "reaction": reacted,
 }
 
-// notice tells what happened in a chat. What takes a message back takes its text, too,
-// where it is held yet.
+// notice passes on an event in a chat. The deletion of a message also removes its text if it is still held.
 func (o *reader) notice(h *export.Hold, e event, r export.Record, at time.Time) error {
 	who := string(cmp.Or(e.UserID, "0"))
 	r.Message = reverie.Message{ID: o.ids.ID(r.Chat.ID, string(e.Time), string(e.NoticeType)+" "+who), AuthorID: who,
@@ -201,7 +197,7 @@ func (o *reader) notice(h *export.Hold, e event, r export.Record, at time.Time) 
 		ID: string(e.MessageID)}})
 }
 
-// unwrapped tells events, and the messages of answers that stand among them.
+// unwrapped yields events, and the messages in logged answers.
 func unwrapped(parts export.Parts) export.Parts {
 	return func(yield func(export.Part, error) bool) {
 		for part, err := range parts {
@@ -241,8 +237,7 @@ type segment struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// onebotSegments reads a message as an array of pieces or as a string of
-// CQ codes, where raw takes the place of one that is missing.
+// onebotSegments parses a message: an array of pieces, or a string of CQ codes; raw replaces a missing one.
 func onebotSegments(message json.RawMessage, raw string) ([]segment, error) {
 	message = bytes.TrimSpace(message)
 	var list []segment
@@ -269,11 +264,11 @@ var (
 	cqUnescape = strings.NewReplacer("&#91;", "[", "&#93;", "]", "&#44;", ",", "&amp;", "&")
 )
 
-// cqSegments reads a string of CQ codes. What is no whole code is text.
+// cqSegments parses a string of CQ codes. Incomplete codes are text.
 func cqSegments(s string) []segment {
 	var list []segment
 	add := func(kind string, data map[string]string) {
-		raw, _ := json.Marshal(data) // strings always can be
+		raw, _ := json.Marshal(data) // a map of strings can always be encoded
 		list = append(list, segment{Type: export.Text(kind), Data: raw})
 	}
 	at := 0
@@ -296,8 +291,8 @@ func cqSegments(s string) []segment {
 	return list
 }
 
-// onebotData are the values of a segment that are read. All are strings by the standard,
-// and many implementations write numbers and objects.
+// onebotData are the values of a segment. The standard makes all of them strings; many implementations write
+// numbers and objects.
 type onebotData struct {
 	ID       export.Text     `json:"id"`
 	Text     export.Text     `json:"text"`
@@ -314,23 +309,22 @@ type onebotData struct {
 	} `json:"raw"`
 }
 
-// label is how somebody is called whose words are passed on.
+// label returns the name of the author of a forwarded message.
 func (d onebotData) label() string { return string(cmp.Or(d.Nickname, d.Name, d.UserID)) }
 
-// onebotSaid is what a message says.
+// onebotSaid is the text of a message, and what it replies to.
 type onebotSaid struct{ text, replyTo string }
 
-// onebotDepth is how deep forwarded messages within forwarded ones are read.
+// onebotDepth is the maximum depth of nested forwarded messages.
 const onebotDepth = 4
 
-// read reads the pieces of a message. What is no words (pictures, files, stickers) says
-// nothing.
+// read converts the pieces of a message. Pictures, files and stickers have no text.
 func (o *reader) read(chat string, segments []segment, depth int) onebotSaid {
 	var b strings.Builder
 	var said onebotSaid
 	for _, s := range segments {
 		var d onebotData
-		if json.Unmarshal(s.Data, &d) != nil { // of a shape of its own
+		if json.Unmarshal(s.Data, &d) != nil { // with an unknown structure
 			continue
 		}
 		switch s.Type {
@@ -360,7 +354,7 @@ func (o *reader) read(chat string, segments []segment, depth int) onebotSaid {
 	return said
 }
 
-// called is the name of somebody who is mentioned.
+// called returns the name of a mentioned person.
 func (o *reader) called(chat string, d onebotData) string {
 	if d.QQ == "all" {
 		return cmp.Or(strings.TrimPrefix(string(d.Name), "@"), "all")
@@ -368,7 +362,7 @@ func (o *reader) called(chat string, d onebotData) string {
 	return cmp.Or(strings.TrimPrefix(string(d.Name), "@"), o.names[onebotName{chat, string(d.QQ)}], string(d.QQ))
 }
 
-// forwarded is what messages say that somebody passes on, a line each: nodes of go-cqhttp, or events.
+// forwarded returns the text of forwarded messages, one per line: nodes of go-cqhttp, or events.
 func (o *reader) forwarded(chat string, d onebotData, depth int) string {
 	var lines []string
 	for _, node := range export.As[[]struct {

@@ -1,8 +1,7 @@
-// Package qqchat reads what QQChatExporter writes: one JSON file a chat, or a folder or
-// zip with a manifest and chunks of JSON Lines; and the text that QQ's own client writes,
-// see [qqText]. Ids of messages and of people are QQ's own. A file does not always say
-// which chat it is: then its name may, as the tool gave it (group_660066_…), and else the
-// chat's name stands for it.
+// Package qqchat reads the output of QQChatExporter: one JSON file per chat, or a folder or zip with a manifest and
+// chunks of JSON Lines. It also reads the text that QQ's own client writes, see [qqText]. Ids of messages and
+// people are QQ's own. If a file does not identify its chat, the file name may, as the tool wrote it
+// (group_660066_…); otherwise the chat's name is its id.
 package qqchat
 
 import (
@@ -22,12 +21,12 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes exports of QQ.
 var Format = export.Format{Name: "qq", Platform: "QQ",
 	Title: "QQ: JSON of QQChatExporter (file, folder or zip), or QQ's own text", Signs: signs,
 	Head: knowsText, Folder: func(files fs.FS) int { return 90 * min(1, len(manifests(files))) }, Tell: tell}
 
-// signs are those of a file with a chat in it or a manifest, and of a chunk by itself.
+// signs are those of a file with a chat or a manifest, and of a single chunk.
 var signs = []export.Sign{
 	{Sure: 95, Paths: "metadata.name|metadata.exportTime|metadata.version chatInfo statistics|chunked|messages"},
 	{Sure: 70, Paths: "sender.uid content.text|content.elements recalled|isRecalled"},
@@ -61,20 +60,20 @@ type reader struct {
 	*export.Teller
 	name  string // of the file or folder
 	chat  export.Chat
-	known bool // which chat it is
+	known bool // the chat is known
 	ids   export.Ordinals
 }
 
-// file tells the messages of a single file.
+// file passes on the messages of a single file.
 func (q *reader) file(src export.Source) error {
-	if export.Surest(src.Head, signs...) == 70 { // a chunk by itself, which never says its chat
+	if export.Surest(src.Head, signs...) == 70 { // a single chunk, which never names its chat
 		q.known = true
 		return q.parts(export.JSONLines(src.Reader))
 	}
 	return q.parts(export.JSONParts(src.Reader, "chatInfo", "messages[]", "chunks[].chatInfo", "chunks[].messages[]"))
 }
 
-// parts tells the messages among parts of a file.
+// parts passes on the messages among the parts of a file.
 func (q *reader) parts(parts export.Parts) error {
 	return q.Each(parts, func(part export.Part) error {
 		if strings.HasSuffix(part.Pattern, "chatInfo") {
@@ -91,11 +90,10 @@ func (q *reader) parts(parts export.Parts) error {
 	})
 }
 
-// named is a name of a file or folder as the tool gives it: whose chat, and when it was
-// exported.
+// named matches the tool's file names: the id of the chat, and the time of the export.
 var named = text.NewPattern(`(?:^|_)(\d{5,12}|u_[A-Za-z0-9_-]{10,40}?)_\d{8}_\d{6}`)
 
-// info takes down which chat it is.
+// info records the chat.
 func (q *reader) info(value json.RawMessage) {
 	var c struct {
 		Name    export.Text `json:"name"`
@@ -114,7 +112,7 @@ func (q *reader) info(value json.RawMessage) {
 	if found := named.FindStringSubmatch(path.Base(strings.ReplaceAll(q.name, `\`, "/"))); id == "" && found != nil {
 		id = export.Text(found[1])
 	}
-	if id = cmp.Or(id, c.Name); id != "" && c.Type != "group" && c.Type != "" { // numbers of groups and of people overlap
+	if id = cmp.Or(id, c.Name); id != "" && c.Type != "group" && c.Type != "" { // ids of groups and of people overlap
 		id = c.Type + "-" + id
 	}
 	q.chat, q.known = export.Chat{ID: string(id), Name: string(cmp.Or(c.Name, id)), Private: c.Type == "private"}, true
@@ -133,14 +131,14 @@ type qqManifest struct {
 	}
 }
 
-// folder tells the messages of a manifest's chunks. One that is not there is told as a [*Bad].
+// folder passes on the messages of a manifest's chunks. A missing chunk is reported as a [*Bad].
 func (q *reader) folder(files fs.FS, manifest string) error {
 	var m qqManifest
 	err := export.EachPart(files, manifest, func(part export.Part) {
 		if part.Pattern == "chatInfo" {
 			m.Info = part.Value
 		} else {
-			_ = json.Unmarshal(part.Value, &m.Chunked) // where it names no chunks, they are found by their names
+			_ = json.Unmarshal(part.Value, &m.Chunked) // without chunks, they are found by their names
 		}
 	}, "chatInfo", "chunked")
 	if err != nil {
@@ -164,8 +162,7 @@ func (q *reader) folder(files fs.FS, manifest string) error {
 	return nil
 }
 
-// chunks are the paths of the chunks, in order. A path that leads out of the folder names
-// nothing.
+// chunks returns the paths of the chunks, in order. Paths outside the folder are ignored.
 func (m qqManifest) chunks(files fs.FS, root string) (names []string) {
 	dir := cmp.Or(m.Chunked.Dir, "chunks")
 	for _, c := range m.Chunked.Chunks {
@@ -180,17 +177,17 @@ func (m qqManifest) chunks(files fs.FS, root string) (names []string) {
 	}
 	if len(names) == 0 {
 		names, _ = fs.Glob(files, path.Join(root, "chunks",
-			"*.jsonl")) // the pattern is sound but for odd folders, which have none
+			"*.jsonl")) // the pattern is valid, except for odd folder names, which have no chunks
 	}
 	return names
 }
 
-// message is a message as versions 4 to 6 of the tool write it.
+// message is a message of versions 4 to 6 of the tool.
 type message struct {
 	ID        export.Text `json:"id"`
 	MessageID export.Text `json:"messageId"` // of version 4
 	Timestamp export.Text `json:"timestamp"` // in milliseconds, or RFC 3339
-	Time      export.Text `json:"time"`      // as the exporter's clock showed it
+	Time      export.Text `json:"time"`      // as shown by the exporter's clock
 	Sender    user        `json:"sender"`
 	Type      export.Text `json:"type"`
 	OldType   export.Text `json:"messageType"`
@@ -213,7 +210,7 @@ type user struct {
 	Card     export.Text `json:"groupCard"`
 }
 
-// id is the account: its number, or else what QQ calls it within.
+// id returns the account: its number, otherwise QQ's internal id.
 func (u user) id() string {
 	if u.Uin == "0" {
 		u.Uin = ""
@@ -257,10 +254,10 @@ func (q *reader) record(part export.Part) error {
 	return q.Tell(r)
 }
 
-// event tells what is nobody's words, or not any more.
+// event reports whether nobody wrote the message, or it was deleted.
 func (m *message) event() bool {
 	switch m.Type + m.OldType {
-	case "system", "error", "type_5", "type_19", "5", "19": // a notice in grey, or a call
+	case "system", "error", "type_5", "type_19", "5", "19": // a grey notice, or a call
 		return true
 	}
 	if m.Recalled || m.OldRecall || m.System || m.OldSystem {
@@ -292,11 +289,11 @@ type data struct {
 	} `json:"messages"`
 }
 
-// read reads what a message says, and what it answers. Some versions write the whole text
-// as one element, with placeholders, and others each piece as its own.
+// read returns the text of a message, and what it replies to. Some versions write the whole text as one element,
+// with placeholders; others write each piece as an element.
 func (m *message) read() (said, replyTo string) {
 	var pieces strings.Builder
-	var extra []string // that the whole text has a placeholder for
+	var extra []string // for which the whole text has a placeholder
 	whole := false
 	for i, e := range m.Content.Elements {
 		d := export.As[data](e.Data)
@@ -333,7 +330,7 @@ func (m *message) read() (said, replyTo string) {
 	return export.JoinLines(append([]string{said}, extra...)...), replyTo
 }
 
-// flat is the whole text without its placeholders, and without what the elements say better.
+// flat returns the whole text without placeholders, and without what the elements express better.
 func (m *message) flat(extra bool) string {
 	s := string(m.Content.Text)
 	if extra && export.Placeholder.MatchString(s) {
@@ -342,10 +339,10 @@ func (m *message) flat(extra bool) string {
 	return export.WithoutPlaceholders(face.ReplaceAllString(export.QuotedReply.ReplaceAllString(s, ""), ":$1:"))
 }
 
-// face is an emoji in a whole text: [[微笑]].
+// face matches an emoji in a whole text: [[微笑]].
 var face = text.NewPattern(`\[\[([^\[\]\n]{1,20})\]\]`)
 
-// forwarded is what the messages say that somebody passes on, a line each.
+// forwarded returns the text of forwarded messages, one per line.
 func (d data) forwarded() string {
 	var lines []string
 	for _, m := range d.Messages {
@@ -363,19 +360,19 @@ func (d data) forwarded() string {
 	return export.JoinLines(lines...)
 }
 
-// QQ's own client exports text: a heading for each chat, which has a name and no number,
-// and messages of several lines behind a time, a name and an account.
+// QQ's own client exports text. Each chat has a heading with its name, but no number. A message begins with a time,
+// a name and an account, and may have several lines.
 var (
 	textChat = text.NewPattern(`^消息对象[:：](.*)$`)
 	textHead = text.NewPattern(`^(\d{4}-\d\d-\d\d \d{1,2}:\d\d:\d\d) (.*)$`)
-	nextChat = text.NewPattern(`^(?:=====|消息分组)`) // the heading of the next chat
+	nextChat = text.NewPattern(`^(?:=====|消息分组)`) // heading of the next chat
 	textWho  = text.NewPattern(`^(?:【[^【】]{1,20}】)?(.*?)(?:\((\d{4,12})\)|<([^<>\s]+@[^<>\s]+)>)?$`)
 )
 
-// system is the account that says what has happened.
+// system is the account that reports events.
 const system = "10000"
 
-// knowsText tells the beginning of such a text.
+// knowsText recognises the beginning of such a text.
 func knowsText(head []byte) int {
 	chat := false
 	for l := range bytes.Lines(head) {
@@ -395,10 +392,10 @@ type qqText struct {
 	begun bool // a chat has begun
 }
 
-// textLine is a line that begins a chat or a message; with neither it stands in front of all chats.
+// textLine is a line that begins a chat or a message; with both empty, it precedes all chats.
 type textLine struct{ chat, at, who string }
 
-// begins reads a line that begins something.
+// begins parses a line that begins a chat or a message.
 func (q *qqText) begins(line string) (textLine, bool) {
 	line = strings.TrimRight(line, "\r ")
 	if m := textChat.FindStringSubmatch(line); m != nil {
@@ -411,7 +408,7 @@ func (q *qqText) begins(line string) (textLine, bool) {
 	return textLine{}, !q.begun
 }
 
-// record reads one message, or which chat the next ones are of.
+// record reads one message, or the chat of the following ones.
 func (q *qqText) record(b export.Block[textLine]) error {
 	if name := b.Head.chat; name != "" {
 		q.chat, q.ids = export.Chat{ID: name, Name: name}, export.Ordinals{}

@@ -1,5 +1,5 @@
-// Package rocketchat reads what Rocket.Chat exports of a room as JSON, a message a line, and messages as its API and
-// its database have them. The export has no ids, and says by the file's name alone which room it is.
+// Package rocketchat reads Rocket.Chat's export of a room as JSON, with one message per line, and messages as its
+// API and database have them. The export has no ids, and only its file name identifies the room.
 package rocketchat
 
 import (
@@ -13,7 +13,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes exports of Rocket.Chat.
 var Format = export.Format{
 	Name:  "rocketchat",
 	Title: "Rocket.Chat: a room's JSON export, messages of its API or database",
@@ -35,13 +35,13 @@ type reader struct {
 	room string
 	ids  export.Ordinals
 
-	users map[string]string // ids of those who have written, by what reactions call them
+	users map[string]string // author ids, by the name that reactions use
 }
 
-// called reads what reactions call an emoji or a person.
+// called converts the name of an emoji or person in a reaction.
 func (r *reader) called(name string) string { return cmp.Or(r.users[name], strings.Trim(name, ":")) }
 
-// message is one message: of an export it has a username in the place of u, and no ids.
+// message is one message. In an export it has username instead of u, and no ids.
 type message struct {
 	ID       export.Text     `json:"_id"`
 	Room     export.Text     `json:"rid"`
@@ -74,10 +74,10 @@ func (w *when) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// quotation is how an answer begins: a link without words to what it answers.
+// quotation matches the beginning of a reply: an empty link to the answered message.
 var quotation = text.NewPattern(`^\[ ?\]\([^()\s]*[?&]msg=([A-Za-z0-9_-]+)[^()\s]*\)\s*`)
 
-// rocketCat is the program that every server has.
+// rocketCat is the bot of every server.
 const rocketCat = "rocket.cat"
 
 func (r *reader) take(part export.Part) error {
@@ -97,7 +97,7 @@ func (r *reader) take(part export.Part) error {
 	if len(r.users) < export.MaxNames {
 		r.users[by] = cmp.Or(m.User.ID, by)
 	}
-	if m.ID != "" { // the export of a room never tells any
+	if m.ID != "" { // the export of a room has none
 		rec.Reactions = export.Reactions{By: "usernames", Omitted: true}.Of(m.Reactions, r.called)
 	}
 	said := string(m.Text)
@@ -114,7 +114,7 @@ func (r *reader) take(part export.Part) error {
 		rec.Message.ID = r.ids.ID(room, string(m.Time), by)
 	}
 	for _, a := range export.As[[]export.JSONFields](m.Attachments) {
-		said = export.JoinLines(said, a.Str("description")) // of a file that is sent
+		said = export.JoinLines(said, a.Str("description")) // of a sent file
 		if rec.Bot {
 			said = export.JoinLines(said, a.Str("pretext"), a.Str("title"), a.Str("text"))
 		}

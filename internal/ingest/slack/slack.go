@@ -1,6 +1,6 @@
-// Package slack reads what a workspace's owner exports: lists of users and channels, and
-// a folder a channel with a file a day. A channel's messages are known by their time,
-// which is unique within it; ids of chats are Slack's own.
+// Package slack reads the export of a workspace's owner: lists of users and channels, and one folder per channel
+// with one file per day. Messages of a channel are identified by their time, which is unique in the channel; ids of
+// chats are Slack's own.
 package slack
 
 import (
@@ -17,7 +17,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes Slack's export.
 var Format = export.Format{
 	Name:   "slack",
 	Title:  "Slack workspace export (zip or folder), or one day's file of it",
@@ -45,7 +45,7 @@ func knows(files fs.FS) int {
 			return sure
 		}
 	}
-	for _, root := range roots { // of a workspace where nobody has said anything, or only on a later day
+	for _, root := range roots { // the workspace may have no messages
 		for _, list := range chatLists {
 			if slackID.Match(export.HeadOf(files, path.Join(root, list))) {
 				return 80
@@ -61,11 +61,11 @@ type slackFolder struct {
 	days []string // paths, in order of date
 }
 
-// slackFolders finds the folders that lists stand in (the top, one below it where somebody
-// has packed a folder, those of an organisation's workspaces) and the conversations there: without
-// lists anywhere.
+// slackFolders finds the folders with lists, and the conversations in them. Lists are at the top, one level deeper
+// if somebody packed a folder, or in the workspaces of an organisation. Without lists, conversations are searched
+// everywhere.
 func slackFolders(files fs.FS) (roots []string, folders []slackFolder) {
-	all, _ := export.FileNames(files) // what cannot be listed is not there
+	all, _ := export.FileNames(files) // an unreadable folder counts as empty
 	for _, name := range all {
 		dir, base := path.Dir(name), path.Base(name)
 		last := len(folders) - 1
@@ -115,8 +115,7 @@ func tell(t *export.Teller, src export.Source) error {
 	return nil
 }
 
-// channelOf is the channel that a day's file by itself is of: it does not say so, but
-// the folder that it lies in does.
+// channelOf returns the channel of a single day's file: only its folder names it.
 func channelOf(name string) string {
 	if dir := path.Base(path.Dir(name)); dir != "." && dir != "/" && dir != ".." {
 		return dir
@@ -133,12 +132,12 @@ func newReader(t *export.Teller) *reader {
 	return &reader{Teller: t, names: slackNames{users: map[string]slackUser{}, channels: map[string]string{}}}
 }
 
-// Reader reads what other programs keep as Slack's API gives it.
+// Reader reads messages in the form of Slack's API from other programs' files.
 type Reader struct{ in *reader }
 
 func NewReader(t *export.Teller) Reader { return Reader{newReader(t)} }
 
-// User takes down who an id is, Chat what a conversation is; Message tells a message of one.
+// User records a user, Chat a conversation; Message passes on a message.
 func (r Reader) User(part export.Part) { r.in.user(part) }
 func (r Reader) Chat(part export.Part) export.Chat {
 	chat, _ := r.in.chat(part)
@@ -146,8 +145,7 @@ func (r Reader) Chat(part export.Part) export.Chat {
 }
 func (r Reader) Message(chat export.Chat, part export.Part) error { return r.in.record(chat, part) }
 
-// lists reads who and what the ids in one folder stand for, and adds the chats under the
-// paths of their folders.
+// lists reads the names for the ids in one folder, and adds the chats under the paths of their folders.
 func (s *reader) lists(files fs.FS, root string, chats map[string]export.Chat) error {
 	for _, list := range userLists {
 		if err := export.EachPart(files, path.Join(root, list), s.user, "[]"); err != nil {
@@ -168,13 +166,13 @@ func (s *reader) lists(files fs.FS, root string, chats map[string]export.Chat) e
 	return nil
 }
 
-// chat reads what a conversation is, and the name of its folder: where it has no name it is one of two people.
+// chat reads a conversation, and the name of its folder. A conversation without a name is between two people.
 func (s *reader) chat(part export.Part) (chat export.Chat, folder string) {
 	c := export.As[struct {
 		ID      string   `json:"id"`
 		Name    string   `json:"name"`
 		Members []string `json:"members"`
-		User    string   `json:"user"` // the other one
+		User    string   `json:"user"` // the other person
 		Direct  bool     `json:"is_im"`
 	}](part.Value)
 	if folder = c.Name; folder == "" {
@@ -208,7 +206,7 @@ func (s *reader) user(part export.Part) {
 		u.RealName, u.Name))}
 }
 
-// day tells the messages of one file.
+// day passes on the messages of one file.
 func (s *reader) day(chat export.Chat, parts export.Parts) error {
 	if !s.Wants(chat) {
 		return nil
@@ -216,8 +214,7 @@ func (s *reader) day(chat export.Chat, parts export.Parts) error {
 	return s.Each(parts, func(part export.Part) error { return s.record(chat, part) })
 }
 
-// message is one message. What is of another type than it should be, and not needed,
-// does no harm.
+// message is one message. Unneeded fields of an unexpected type are ignored.
 type message struct {
 	Subtype     export.Text     `json:"subtype"`
 	TS          export.Text     `json:"ts"`
@@ -229,7 +226,7 @@ type message struct {
 	Text        json.RawMessage `json:"text"`
 	UserProfile json.RawMessage `json:"user_profile"`
 	BotProfile  json.RawMessage `json:"bot_profile"`
-	Hidden      export.Mark     `json:"is_hidden_by_limit"` // in the place of what a plan does not show any more
+	Hidden      export.Mark     `json:"is_hidden_by_limit"` // set on a message that the plan hides
 	Attachments json.RawMessage `json:"attachments"`
 	Blocks      json.RawMessage `json:"blocks"`
 	Reactions   json.RawMessage `json:"reactions"`
@@ -261,15 +258,15 @@ func (s *reader) record(chat export.Chat, part export.Part) error {
 	return s.Tell(r)
 }
 
-// author says who wrote a message. A profile that comes with it names those who are not in
-// the list of users: guests from other workspaces, and who has left.
+// author sets who wrote a message. The profile in a message names people missing in the list of users: guests from
+// other workspaces, and former members.
 func (s *reader) author(m message, r *export.Record) {
 	var profile struct {
 		DisplayName string `json:"display_name"`
 		RealName    string `json:"real_name"`
 		Name        string `json:"name"`
 	}
-	_ = json.Unmarshal(m.UserProfile, &profile) // of another type it names nobody
+	_ = json.Unmarshal(m.UserProfile, &profile) // a profile of another type names nobody
 	_ = json.Unmarshal(m.BotProfile, &profile)
 	named := export.Shortened(cmp.Or(profile.DisplayName, profile.RealName, profile.Name))
 	id := string(m.User)
@@ -289,7 +286,7 @@ func (s *reader) author(m message, r *export.Record) {
 	}
 }
 
-// said is what a message says, and whether that is nobody's words.
+// said returns the text of a message, and whether it is an event.
 func (s *reader) said(m message, r *export.Record) (said string, event bool) {
 	said = s.names.read(export.PlainText(m.Text))
 	known := true
@@ -314,22 +311,22 @@ func (s *reader) said(m message, r *export.Record) (said string, event bool) {
 	return export.JoinLines(said, s.names.attachments(m.Attachments, said == "")), false
 }
 
-// slackEvent fits the subtypes of what has happened to a channel, rather than been said.
+// slackEvent matches the subtypes of events in a channel.
 var slackEvent = text.NewPattern(`^(channel|group|app_conversation|joiner_notification|reminder|sh_room|huddle|bot|pinned|unpinned|ekm|file_mention|tabbed_canvas|canvas|document)(_|$)`)
 
-// slackUser is whom an id stands for.
+// slackUser is a user's names.
 type slackUser struct {
 	name string
 	bot  bool
 }
 
-// slackNames is what the ids in a workspace's texts stand for.
+// slackNames resolves the ids in a workspace's texts.
 type slackNames struct {
 	users    map[string]slackUser
 	channels map[string]string
 }
 
-// user is the name of a user's id: the id itself where nobody says it.
+// user returns the name of a user, or the id if it is unknown.
 func (n *slackNames) user(id string) string {
 	if id == "USLACKBOT" {
 		return cmp.Or(n.users[id].name, "Slackbot")
@@ -339,14 +336,14 @@ func (n *slackNames) user(id string) string {
 
 func (n *slackNames) channel(id string) string { return cmp.Or(n.channels[id], id) }
 
-// entities are all that Slack escapes.
+// entities are all characters that Slack escapes.
 var entities = strings.NewReplacer("&amp;", "&", "&lt;", "<", "&gt;", ">")
 
-// read makes a text readable: ids become names, links addresses, entities signs.
-// A bracket that opens nothing stays as it is.
+// read makes a text readable: it replaces ids by names, links by addresses, and entities by characters. A bracket
+// that opens nothing stays.
 func (n *slackNames) read(s string) string {
 	if len(s) > reverie.MaxMessageTextLength {
-		return s // it is refused
+		return s // too long: it will be refused
 	}
 	var out strings.Builder
 	for {
@@ -365,8 +362,7 @@ func (n *slackNames) read(s string) string {
 	}
 }
 
-// reference reads what stands between brackets: <@U1>, <#C1|name>, <!here>,
-// <https://example.org|label>.
+// reference converts the text between brackets: <@U1>, <#C1|name>, <!here>, <https://example.org|label>.
 func (n *slackNames) reference(s string) string {
 	target, label, _ := strings.Cut(s, "|")
 	target, label = entities.Replace(target), entities.Replace(label)
@@ -400,8 +396,7 @@ func (n *slackNames) reference(s string) string {
 	return label + " (" + address + ")"
 }
 
-// block is a block of a message, or an element within one. Of its kinds only
-// those that hold words are read.
+// block is a block of a message, or an element in one. Only kinds with text are read.
 type block struct {
 	Type      string          `json:"type"`
 	Text      json.RawMessage `json:"text"` // a string, or {"type","text"}
@@ -415,12 +410,12 @@ type block struct {
 	Fallback  string          `json:"fallback"`
 }
 
-// blocks reads a list of blocks, each on a line of its own.
+// blocks returns the text of a list of blocks, one per line.
 func (n *slackNames) blocks(raw json.RawMessage) string {
 	return n.elements(raw, "\n", 0)
 }
 
-// maxBlocks is how deep blocks are read; Slack's own go four deep.
+// maxBlocks is the maximum depth of blocks; Slack's own have four levels.
 const maxBlocks = 12
 
 func (n *slackNames) elements(raw json.RawMessage, between string, depth int) string {
@@ -467,7 +462,7 @@ func (n *slackNames) block(b block, depth int) string {
 	return ""
 }
 
-// attachment is what an app adds to a message, or a message that was shared.
+// attachment is an app's addition to a message, or a shared message.
 type attachment struct {
 	IsShare    bool            `json:"is_share"`
 	AuthorName string          `json:"author_name"`
@@ -487,8 +482,8 @@ type attachment struct {
 	} `json:"message_blocks"`
 }
 
-// attachments reads what stands in a message's attachments: what was forwarded, and,
-// where all is asked for, what an app says in them. The previews of links are neither.
+// attachments returns the text of a message's attachments: shared messages and, with all, texts of apps. Link
+// previews do not count.
 func (n *slackNames) attachments(raw json.RawMessage, all bool) string {
 	var lines []string
 	for _, a := range export.As[[]attachment](raw) {
@@ -504,7 +499,7 @@ func (n *slackNames) attachments(raw json.RawMessage, all bool) string {
 	return export.JoinLines(lines...)
 }
 
-// shared is what a message says that was shared.
+// shared returns the text of a shared message.
 func (n *slackNames) shared(a attachment) string {
 	if said := strings.TrimSpace(n.read(a.Text)); said != "" {
 		return said

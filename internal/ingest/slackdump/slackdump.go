@@ -1,4 +1,4 @@
-// Package slackdump reads what slackdump keeps of Slack: its dumps, a JSON a conversation, and its archives of
+// Package slackdump reads slackdump's files: its dumps, one JSON file per conversation, and its archives of
 // recorded chunks, JSON Lines in .json.gz or .jsonl.gz. Ids are Slack's own, as in package slack.
 package slackdump
 
@@ -17,14 +17,14 @@ import (
 	"reverie/internal/ingest/export"
 )
 
-// Slack reads what Slack's API gives: who an id is, what a conversation is, a message of one.
+// Slack reads what Slack's API returns: users, conversations, messages.
 type Slack interface {
 	User(part export.Part)
 	Chat(part export.Part) export.Chat
 	Message(chat export.Chat, part export.Part) error
 }
 
-// Format is what the package reads, with what reads Slack's own messages.
+// Format describes slackdump's files; slack creates the reader of Slack's own messages.
 func Format(slack func(*export.Teller) Slack) export.Format {
 	return export.Format{
 		Name:   "slackdump",
@@ -40,12 +40,12 @@ func Format(slack func(*export.Teller) Slack) export.Format {
 var (
 	dumped = export.Sign{Sure: 95, Paths: "channel_id name messages[].ts"}
 	chunks = export.Sign{Sure: 95, Paths: "t ts id m[].ts"}
-	// beside are chunks without messages.
+	// Beside are the signs of chunks without messages.
 	beside = []export.Sign{{Sure: 90, Paths: "t ts u[].id"}, {Sure: 90, Paths: "t ts ch[].id"}, {Sure: 90, Paths: "t ts ci.id"}}
 	signs  = append([]export.Sign{dumped, chunks}, beside...)
 )
 
-// conversations finds the files of an archive, or of dumps, with those first that say who is who.
+// conversations finds the files of an archive or of dumps; those with users come first.
 func conversations(files fs.FS) []string {
 	list := export.KnownFiles(files, []string{".json", ".json.gz", ".jsonl.gz", ".jsonl"}, func(head []byte) bool {
 		plain, _ := io.ReadAll(unzipped(bytes.NewReader(head))) // it is cut off
@@ -56,7 +56,7 @@ func conversations(files fs.FS) []string {
 	return list
 }
 
-// knows takes a folder as a whole where its files need each other: for the names of people.
+// knows accepts a folder as a whole if its files depend on each other for names.
 func knows(files fs.FS) int {
 	for _, name := range conversations(files) {
 		_, err := fs.Stat(files, path.Join(path.Dir(name), "users.json"))
@@ -67,7 +67,7 @@ func knows(files fs.FS) int {
 	return 0
 }
 
-// unzipped is what is in a file, whether it is packed or not.
+// unzipped returns the content of a file, compressed or not.
 func unzipped(r io.Reader) io.Reader {
 	in := bufio.NewReader(r)
 	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
@@ -83,11 +83,11 @@ func (r *reader) tell(src export.Source) error {
 		return r.file(src.Head, src.Reader)
 	}
 	for _, name := range conversations(src.Files) {
-		// Dumps have the list of people in a file of its own, where there is one.
+		// Dumps may have a separate file with the list of users.
 		_ = export.EachPart(src.Files, path.Join(path.Dir(name), "users.json"), r.slack.User, "[]")
 		err := r.File(src.Files, name, func(f io.Reader) error {
 			in := bufio.NewReaderSize(unzipped(f), export.HeadSize)
-			head, _ := in.Peek(export.HeadSize) // what fails here fails once more when it is read
+			head, _ := in.Peek(export.HeadSize) // an error will occur again when it is read
 			return r.file(head, in)
 		})
 		if err != nil {
@@ -117,7 +117,7 @@ func (r *reader) chat(id string) export.Chat {
 	return export.Chat{ID: id, Name: id}
 }
 
-// dump tells a conversation that is one document.
+// dump passes on a conversation in one document.
 func (r *reader) dump(parts export.Parts) error {
 	var id, name string
 	return r.Each(parts, func(part export.Part) error {
@@ -136,7 +136,7 @@ func (r *reader) dump(parts export.Parts) error {
 	})
 }
 
-// message tells a message, and what a dump has within it: the answers in its thread.
+// message passes on a message, and the replies that a dump nests in it.
 func (r *reader) message(chat export.Chat, part export.Part) error {
 	err := r.SkipBad(part.Place, r.slack.Message(chat, part))
 	if err != nil {
@@ -156,7 +156,7 @@ func (r *reader) all(chat export.Chat, within string, messages []json.RawMessage
 	return nil
 }
 
-// chunk tells what one answer of Slack's API said: messages of a channel or thread, people, channels.
+// chunk handles one recorded answer of Slack's API: messages of a channel or thread, users, channels.
 func (r *reader) chunk(part export.Part) error {
 	var c struct {
 		Type     export.Text       `json:"t"`

@@ -7,16 +7,16 @@ import (
 	"reverie/internal/reverie"
 )
 
-// plain is the text of a message's HTML, without what it quotes, and the id of the message quoted.
+// plain returns the text of a message's HTML without quotations, and the id of the quoted message.
 func plain(s string) (said, quoted string) {
 	if len(s) > reverie.MaxMessageTextLength {
-		return s, "" // it is refused
+		return s, "" // too long: it will be refused
 	}
 	said = export.HTMLText(s, func(e export.Element, said string) (string, bool) {
 		kind := e.Get("itemtype")
 		switch {
 		case e.Data == "quote", e.Data == "blockquote" && kind == "http://schema.skype.com/Reply":
-			quoted = e.Get("itemid") + e.Get("messageid") // of one within another, the outer one's
+			quoted = e.Get("itemid") + e.Get("messageid") // of nested quotations, the outer one
 			return "", true
 		case e.Data == "emoji", e.Data == "img" && strings.HasSuffix(kind, "/Emoji"):
 			return e.Get("alt") + said, true

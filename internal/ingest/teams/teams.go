@@ -1,5 +1,5 @@
-// Package teams reads messages of Microsoft Teams: as Microsoft Graph hands them out (chats, and channels with the
-// answers to each post), and the messages.json of a person's own export, which Skype's is, too.
+// Package teams reads messages of Microsoft Teams: as Microsoft Graph returns them (chats, and channels with the
+// replies to each post), and the messages.json of a personal export, which Skype also writes.
 package teams
 
 import (
@@ -13,7 +13,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Format is what the package reads.
+// Format describes exports of Teams.
 var Format = export.Format{
 	Name:  "teams",
 	Title: "Microsoft Teams: messages of Microsoft Graph, or messages.json",
@@ -44,10 +44,10 @@ func parts(src export.Source) export.Parts {
 
 type reader struct {
 	*export.Teller
-	file string      // its name, for messages that do not say their chat
-	at   int         // the conversation at hand of one's own export, from 1
+	file string      // its name, for messages without a chat
+	at   int         // number of the current conversation in a personal export, from 1
 	chat export.Chat // which it is
-	post string      // of a channel: what the conversation answers
+	post string      // in a channel: the post that the conversation replies to
 }
 
 func (r *reader) take(h *export.Hold, part export.Part) error {
@@ -76,7 +76,7 @@ func (r *reader) take(h *export.Hold, part export.Part) error {
 
 func (r *reader) named(name string) { r.chat.Name = cmp.Or(export.Shortened(name), r.chat.Name) }
 
-// add holds a message. What answers a post makes a session of it.
+// add holds a message. Replies to a post form a session.
 func add(h *export.Hold, r export.Record, post string) error {
 	var c export.Change
 	if post != "" && post != r.Message.ID {
@@ -86,7 +86,7 @@ func add(h *export.Hold, r export.Record, post string) error {
 	return h.Add(export.HeldRecord{Record: r}, c)
 }
 
-// person is who an id is of. Graph has the last part by itself.
+// person returns the id of a person. Graph writes only its last part.
 func person(id string) string {
 	return strings.TrimPrefix(id[strings.LastIndexByte(id, '/')+1:], "8:orgid:")
 }
@@ -96,7 +96,7 @@ var (
 	ownReactions = export.Reactions{Emoji: "key", By: "users.mri", Omitted: true}
 )
 
-// own reads a message of one's own export.
+// own reads a message of a personal export.
 func (r *reader) own(h *export.Hold, part export.Part) error {
 	var m struct {
 		ID         export.Text       `json:"id"`
@@ -125,7 +125,7 @@ func (r *reader) own(h *export.Hold, part export.Part) error {
 		rec.Message.Text = string(m.Content)
 	case m.Type == "RichText", m.Type == "RichText/Html":
 		rec.Message.Text, rec.Message.ReplyTo = plain(string(m.Content))
-	case !strings.HasPrefix(m.Type, "RichText/"): // which are files, pictures, cards
+	case !strings.HasPrefix(m.Type, "RichText/"): // files, pictures, cards
 		rec.Event, rec.Message.Text = true, m.Type
 	}
 	return add(h, rec, r.post)
@@ -134,7 +134,7 @@ func (r *reader) own(h *export.Hold, part export.Part) error {
 // message is a message of Microsoft Graph.
 type message struct {
 	ID      export.Text       `json:"id"`
-	ReplyTo export.Text       `json:"replyToId"` // of a channel: the post
+	ReplyTo export.Text       `json:"replyToId"` // in a channel: the post
 	Type    string            `json:"messageType"`
 	Created export.Text       `json:"createdDateTime"`
 	Deleted export.Text       `json:"deletedDateTime"`
@@ -150,7 +150,7 @@ type message struct {
 	Reactions   json.RawMessage     `json:"reactions"`
 }
 
-// graph reads a message of Microsoft Graph, and the answers within a post.
+// graph reads a message of Microsoft Graph, and the replies in a post.
 func (r *reader) graph(h *export.Hold, part export.Part, post bool) error {
 	var m message
 	if err := part.Decode(&m, "no message"); err != nil {
@@ -189,7 +189,7 @@ func (r *reader) graph(h *export.Hold, part export.Part, post bool) error {
 	return nil
 }
 
-// said is what a message says, and which message it quotes.
+// said returns the text of a message, and the message that it quotes.
 func (m message) said() (said, replyTo string) {
 	if said = m.Body.Str("content"); m.Body.Str("contentType") != "text" {
 		said, replyTo = plain(said)

@@ -1,8 +1,7 @@
-// Package telegram reads what Telegram Desktop exports as JSON: one chat, or a whole
-// account with all of its chats. Ids of people, groups and channels overlap, so each has
-// its kind in front, as the export itself writes authors. A message's id is unique within
-// a group or channel for everybody; in chats of two and small groups it is the exporting
-// account's own.
+// Package telegram reads Telegram Desktop's JSON export: one chat, or an account with all of its chats. Ids of
+// people, groups and channels overlap, so each gets its kind as a prefix, as the export writes authors. A message's
+// id is the same for all members of a group or channel. In chats of two and small groups it is specific to the
+// exporting account.
 package telegram
 
 import (
@@ -22,7 +21,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Format is what the package reads.
+// Format describes Telegram's export.
 var Format = export.Format{
 	Name: "telegram", Platform: "Telegram",
 	Title:  "Telegram Desktop export in JSON (result.json, or its folder)",
@@ -33,7 +32,7 @@ var Format = export.Format{
 	},
 }
 
-// kinds are the types of chats, and what an id of one is of.
+// kinds maps the types of chats to the kind of their ids.
 var kinds = map[string]string{
 	"saved_messages": "saved", "replies": "replies", "verification_codes": "codes", "personal_chat": "user",
 	"bot_chat":      "user",
@@ -41,7 +40,7 @@ var kinds = map[string]string{
 	"private_channel": "channel", "public_channel": "channel",
 }
 
-// What a message has, and what only the data of a whole account.
+// Paths of a message, and those that only the data of a whole account has.
 const (
 	aMessage  = "messages[].date|messages[].date_unixtime messages[].from_id|messages[].actor_id|messages[].text|messages[].action"
 	anAccount = "contacts.about|frequent_contacts.about|sessions.about|chats.about|chats.list[].type|left_chats.list[].type"
@@ -61,17 +60,17 @@ type reader struct {
 	chat chat
 }
 
-// chat is the chat at hand.
+// chat is the current chat.
 type chat struct {
-	key      string // where it stands in the file
-	kind, id string // as the file says them
+	key      string // its place in the file
+	kind, id string // as in the file
 	name     string
-	chat     export.Chat // without an id as long as nobody wrote
-	last     time.Time   // when the message before was sent
+	chat     export.Chat // without an id until a message is read
+	last     time.Time   // time of the previous message
 	topics   topics
 }
 
-// file tells the messages of a file.
+// file passes on the messages of a file.
 func (t *reader) file(src export.Source) error {
 	var patterns []string
 	for _, at := range []string{"", "chats.list[].", "left_chats.list[]."} {
@@ -106,7 +105,7 @@ func (t *reader) file(src export.Source) error {
 	})
 }
 
-// is takes down what the chat is.
+// is records a property of the chat.
 func (c *chat) is(key string, value json.RawMessage) {
 	s := export.TextOf(value)
 	switch key {
@@ -119,8 +118,8 @@ func (c *chat) is(key string, value json.RawMessage) {
 	}
 }
 
-// begin says which chat the messages are of. Where nothing in front of them says it, the
-// error is a [*Bad]. Its kind may be missing where the messages go into a given group.
+// begin determines the chat of the messages. If nothing before them identifies it, the error is a [*Bad]. Its kind
+// may be missing if the messages go into a named group.
 func (c *chat) begin(oneGroup bool) error {
 	if c.id == "" || c.kind == "" && !oneGroup {
 		return &export.Bad{Reason: "no chat",
@@ -133,29 +132,29 @@ func (c *chat) begin(oneGroup bool) error {
 	return nil
 }
 
-// message is one message as it is exported.
+// message is one exported message.
 type message struct {
 	ID       export.Text     `json:"id"`
 	Type     string          `json:"type"`
-	Date     string          `json:"date"` // of the exporting machine's clock, without a zone
+	Date     string          `json:"date"` // by the exporting machine's clock, without a zone
 	Unix     export.Text     `json:"date_unixtime"`
 	Edited   export.Mark     `json:"edited"`
 	EditUnix export.Mark     `json:"edited_unixtime"`
 	From     export.Text     `json:"from"`
 	FromID   export.Text     `json:"from_id"`
-	Author   export.Text     `json:"author"` // who signed a channel's post
+	Author   export.Text     `json:"author"` // the signature of a channel's post
 	Actor    export.Text     `json:"actor"`
 	ActorID  export.Text     `json:"actor_id"`
 	Action   export.Text     `json:"action"`
 	Title    telegramText    `json:"title"`
 	Info     export.Text     `json:"information_text"`
-	Forward  json.RawMessage `json:"forwarded_from"` // null is somebody who is gone
+	Forward  json.RawMessage `json:"forwarded_from"` // null: a deleted account
 	ReplyTo  export.Text     `json:"reply_to_message_id"`
 	ReplyIn  export.Text     `json:"reply_to_peer_id"`
 	ViaBot   export.Text     `json:"via_bot"`
 	Text     telegramText    `json:"text"`
 	Entities telegramText    `json:"text_entities"`
-	Rich     rich            `json:"rich_message"` // in the place of text
+	Rich     rich            `json:"rich_message"` // instead of text
 	Place    export.Text     `json:"place_name"`
 	Buttons  json.RawMessage `json:"inline_bot_buttons"`
 	React    json.RawMessage `json:"reactions"`
@@ -169,16 +168,15 @@ type message struct {
 	} `json:"todo_list"`
 }
 
-// reactions name the last authors, and of emoji of somebody's own making only files.
+// reactions name the latest authors; a custom emoji is only a file.
 var reactions = export.Reactions{Emoji: "emoji|document_id|type", Count: "count", By: "recent.from_id", Omitted: true}
 
-// entry is an answer of a poll, or a line of a list.
+// entry is a choice of a poll, or a line of a list.
 type entry struct {
 	Text telegramText `json:"text"`
 }
 
-// telegramText is a text, as a string or as parts of which some are marked up. What is
-// of another type is no text.
+// telegramText is a text, as a string or as parts with markup. Values of another type are empty.
 type telegramText string
 
 func (t *telegramText) UnmarshalJSON(raw []byte) error {
@@ -193,7 +191,7 @@ func (t *telegramText) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// rich is the words of a message that is laid out like a page, a block a line.
+// rich is the text of a message with page layout, one block per line.
 type rich string
 
 func (t *rich) UnmarshalJSON(raw []byte) error {
@@ -205,7 +203,7 @@ func (t *rich) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// words are the texts within a value, in the order of the page.
+// words returns the texts in a value, in the order of the page.
 func words(value any) (lines []string) {
 	switch v := value.(type) {
 	case []any:
@@ -218,10 +216,10 @@ func words(value any) (lines []string) {
 				lines = append(lines, s)
 				continue
 			}
-			if key == "text" { // of parts, as elsewhere
-				raw, _ := json.Marshal(v[key]) // what was read can be written
+			if key == "text" { // of parts, as in other messages
+				raw, _ := json.Marshal(v[key]) // a decoded value can be encoded
 				var parts telegramText
-				_ = json.Unmarshal(raw, &parts) // of another type it is no text
+				_ = json.Unmarshal(raw, &parts) // a value of another type is empty
 				if parts != "" {
 					lines = append(lines, string(parts))
 					continue
@@ -254,7 +252,7 @@ func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) e
 		return export.Missing("id", "id")
 	}
 	at, err := export.Time(cmp.Or(string(m.Unix), m.Date), zone)
-	if err != nil && m.Type == "unsupported" && !c.last.IsZero() { // it has neither words nor a time
+	if err != nil && m.Type == "unsupported" && !c.last.IsZero() { // it has neither text nor time
 		at, err = c.last, nil
 	}
 	if err != nil {
@@ -275,7 +273,7 @@ func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) e
 			r.Message.ReplyTo = string(m.ReplyTo)
 		}
 	}
-	if r.Message.AuthorID == "" && r.Message.Author == "" { // the chat itself: a channel's post
+	if r.Message.AuthorID == "" && r.Message.Author == "" { // a channel's post, by the chat itself
 		r.Message.AuthorID, r.Message.Author = c.chat.ID, c.chat.Name
 	}
 	r.Message.Author = cmp.Or(r.Message.Author, r.Message.AuthorID)
@@ -283,18 +281,18 @@ func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) e
 		c.topics.begin(r.Message.ID)
 	}
 	r.Message.SessionID = c.topics.of(r.Message.ID, r.Message.ReplyTo)
-	if r.Message.SessionID == r.Message.ReplyTo { // which is how a topic is told, and no reply
+	if r.Message.SessionID == r.Message.ReplyTo { // this marks the topic, and is no reply
 		r.Message.ReplyTo = ""
 	}
 	return nil
 }
 
-// escapes mends what is no JSON: Telegram writes control characters as \x01.
+// escapes repairs invalid JSON: Telegram writes control characters as \x01.
 type escapes struct{ transform.NopResetter }
 
 func mended(r io.Reader) io.Reader { return transform.NewReader(r, escapes{}) }
 
-// Transform is that of a [transform.Transformer].
+// Transform implements [transform.Transformer].
 func (escapes) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
 	for nSrc < len(src) {
 		next, take := src[nSrc:], bytes.IndexByte(src[nSrc:], '\\')
@@ -303,7 +301,7 @@ func (escapes) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error
 			take = len(next)
 		case take == 0 && len(next) == 1 && !atEOF:
 			return nDst, nSrc, transform.ErrShortSrc
-		case take == 0: // an escape, of which the second byte begins none
+		case take == 0: // a backslash with a second byte that makes no escape
 			take = min(2, len(next))
 		}
 		out := next[:take]
@@ -319,8 +317,8 @@ func (escapes) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error
 	return nDst, nSrc, nil
 }
 
-// peer is who an id is of. Exports before 2021 wrote only the number, with the kind
-// of those that are no people in the bits above the 32nd.
+// peer returns the id of an author or chat. Exports before 2021 contain only the number; for chats, the bits above
+// the 32nd are the kind.
 func peer(id export.Text) string {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	switch kind := n >> 32; {
@@ -332,7 +330,7 @@ func peer(id export.Text) string {
 	return "user" + string(id)
 }
 
-// happened says in short what a service message tells.
+// happened returns a short description of a service message.
 func (m *message) happened() string {
 	what := strings.ReplaceAll(string(m.Action), "_", " ")
 	if title := cmp.Or(string(m.Title), string(m.Info)); title != "" && what != "" {
@@ -343,7 +341,7 @@ func (m *message) happened() string {
 	return what
 }
 
-// said is what a message says.
+// said returns the text of a message.
 func (m *message) said() string {
 	said := cmp.Or(string(m.Entities), string(m.Text), string(m.Rich))
 	if m.Poll != nil {
@@ -366,12 +364,11 @@ func texts(entries []entry) (list []string) {
 	return list
 }
 
-// topics follows the topics of a forum: a message either answers the one that the
-// topic began with, or one that is in the topic. It remembers the answers to the messages
-// of the last while.
+// topics tracks the topics of a forum. A message replies to the first message of its topic, or to one in the topic.
+// It remembers the topics of recent messages.
 type topics struct {
 	roots       map[string]bool
-	now, before map[string]string // the topics of messages
+	now, before map[string]string // message id -> topic
 }
 
 func (t *topics) begin(root string) {
@@ -383,7 +380,7 @@ func (t *topics) begin(root string) {
 	}
 }
 
-// of is the topic of a message that answers another one; "" is none, or the general one.
+// of returns the topic of a message that replies to another one; "" is none, or the general topic.
 func (t *topics) of(id, replyTo string) string {
 	topic := ""
 	switch {

@@ -1,6 +1,6 @@
-// Package wechat reads what WeFlow and echotrace export from WeChat as JSON, a chat a file. A chat is known by its
-// wxid, which of a group ends in @chatroom, and people by theirs. Ids of messages are the server's where the file
-// has them, else the exporting computer's number with the time.
+// Package wechat reads JSON exports of WeChat by WeFlow and echotrace, one chat per file. A chat is identified by
+// its wxid, which ends in @chatroom for a group, and people by theirs. Message ids are the server's if the file has
+// them, otherwise the exporting computer's number with the time.
 package wechat
 
 import (
@@ -13,7 +13,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes exports of WeChat.
 var Format = export.Format{
 	Name: "wechat", Platform: "WeChat",
 	Title: "WeChat: JSON of WeFlow or echotrace",
@@ -53,7 +53,7 @@ type message struct {
 	Time     export.Text `json:"createTime"`
 	Type     export.Text `json:"type"`
 	Content  export.Text `json:"content"`
-	IsSend   export.Text `json:"isSend"` // 1 where the account itself sent it
+	IsSend   export.Text `json:"isSend"` // 1 if the account itself sent it
 	Sender   export.Text `json:"senderUsername"`
 	Name     export.Text `json:"senderDisplayName"`
 }
@@ -72,7 +72,7 @@ func (r *reader) record(part export.Part) error {
 		return err
 	}
 	id, sender := m.ServerID, string(m.Sender)
-	if id == "" { // numbers begin anew in each of the computer's databases
+	if id == "" { // numbers restart in each of the computer's databases
 		id = m.LocalID + "-" + m.Time
 	}
 	group := strings.HasSuffix(r.chat.ID, "@chatroom")
@@ -91,13 +91,13 @@ func (r *reader) record(part export.Part) error {
 
 func unset(id export.Text) bool { return id == "" || id == "0" }
 
-// events are the kinds that are nobody's words.
+// events are the kinds that nobody wrote.
 var events = map[string]bool{"系统消息": true, "撤回消息": true, "通话消息": true, "语音通话": true, "红包卡片": true, "转账卡片": true, "拍一拍消息": true, "拍一拍": true}
 
-// label is what the exporters put in front of what a card says: [链接], [语音转文字].
+// label matches what the exporters write before the text of a card: [链接], [语音转文字].
 var label = text.NewPattern(`^\[[^\[\]\n]{1,12}\]\s*`)
 
-// said is what a message of a kind says.
+// said returns the text of a message of a kind.
 func said(kind, content string) string {
 	switch kind {
 	case "文本消息":

@@ -13,8 +13,8 @@ import (
 	"reverie/internal/text"
 )
 
-// waStamp is the date and time in front of a message, as numbers whose order the
-// phone's language and region decided.
+// waStamp is the date and time at the start of a message. The phone's language and region determine the order of
+// its numbers.
 type waStamp struct {
 	date                 [3]string // digits, in the order of the file
 	sep                  byte      // between them: '/', '.' or '-'
@@ -32,10 +32,10 @@ const (
 var (
 	waDateFirst = text.NewPattern(`^` + waDatePart + `(?:[,،]| klo| kl\.?| à| às| um| at| a las| alle| om| lúc|T)? ?` +
 		waTimePart + `$`)
-	// waHours is a time as French Canada writes it: 21 h 25, 21 h 25 min 15 s.
+	// WaHours matches a time of French Canada: 21 h 25, 21 h 25 min 15 s.
 	waHours = text.NewPattern(`(\d{1,2}) h (\d{2})(?: min (\d{2}) s)?`)
 
-	// waEra is a year that counts from an emperor's accession or another beginning: 令和6年, R6/, 民國113年.
+	// WaEra matches a year counted from an emperor's accession or another era: 令和6年, R6/, 民國113年.
 	waEra = text.NewPattern(`(令和|平成|民國|民国|\bR|\bH) ?(元|\d{1,3})(?:年|[/.-])`)
 
 	waTimeFirst = text.NewPattern(`^` + waTimePart + `[,،]? ` + waDatePart + `$`)
@@ -44,20 +44,20 @@ var (
 	waPlain = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "\u2009", " ", "\u200e", "", "\u200f", "",
 		"\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "", "\u2066", "", "\u2067", "", "\u2068", "",
 		"\u2069", "",
-		"â€¯", " ", "Â", " ", "ÿ", " ", "\ufffd", " ", "\u200b", "", "\u200c", "", // spaces as others read them
+		"â€¯", " ", "Â", " ", "ÿ", " ", "\ufffd", " ", "\u200b", "", "\u200c", "", // spaces in a wrong encoding
 		"พ.ศ.", "", "ค.ศ.", "", " BE", "", " B.E.", "",
 		"年", "/", "月", "/", "日", " ", "년", "/", "월", "/", "일", " ", "  ", " ")
 )
 
-// The halves of a day, and noon, of which both are told in Chinese.
+// The halves of a day, and the hours around noon, for which Chinese has a word of its own.
 const (
 	waAM = iota + 1
 	waPM
 	waNoon
-	waNight // the hours from six on, and those behind midnight
+	waNight // the hours from six in the evening on, and those after midnight
 )
 
-// waHalves are the words for them.
+// waHalves maps the words for them.
 var waHalves = func() map[string]int {
 	all := map[string]int{}
 	for half, words := range map[int]string{waAM: phrases.Halves.AM, waPM: phrases.Halves.PM, waNoon: phrases.Halves.Noon,
@@ -69,7 +69,7 @@ var waHalves = func() map[string]int {
 	return all
 }()
 
-// readWAStamp reads what stands in front of a message.
+// readWAStamp parses the text at the start of a message.
 func readWAStamp(s string) (waStamp, bool) {
 	if m := waEra.FindStringSubmatchIndex(s); m != nil {
 		n, _ := strconv.Atoi(strings.Replace(s[m[4]:m[5]], "元", "1", 1))
@@ -107,7 +107,7 @@ func readWAStamp(s string) (waStamp, bool) {
 // waHour is the hour of 24 that an hour of 12 means.
 func waHour(hour, half int) int {
 	switch {
-	case half == waAM && hour == 12, half == waNight && hour == 12: // a night's twelve is midnight
+	case half == waAM && hour == 12, half == waNight && hour == 12: // twelve at night is midnight
 		return 0
 	case half == waPM && hour < 12, half == waNoon && hour < 11, half == waNight && hour > 5 && hour < 12:
 		return hour + 12
@@ -115,8 +115,7 @@ func waHour(hour, half int) int {
 	return hour
 }
 
-// in is the time that a stamp means where dates are written in an order. It is false
-// where there is no such date.
+// in returns the time of a stamp, for an order of dates. It is false if the date is invalid.
 func (s waStamp) in(order string, zone *time.Location) (time.Time, bool) {
 	year, month, day := s.date[2], s.date[1], s.date[0]
 	switch order {
@@ -132,9 +131,9 @@ func (s waStamp) in(order string, zone *time.Location) (time.Time, bool) {
 		ok && merr == nil && derr == nil && len(month) <= 2 && len(day) <= 2
 }
 
-// waOrder says in which order the dates of a file are written: by what they can be at all, by time that
-// goes on and not back, by the days that they lie apart, and last by what each order looks like where it
-// is in use. asked counts where more than one is possible.
+// waOrder determines the order of dates in a file. It uses, in turn, which orders are valid, in which time goes
+// forward, in which the dates lie closest, and which form is customary for each order. If several are possible,
+// asked decides.
 func waOrder(stamps []waStamp, asked string) (string, error) {
 	read := map[string]waDates{}
 	for _, order := range []string{"dmy", "mdy", "ymd"} {
@@ -156,11 +155,11 @@ func waOrder(stamps []waStamp, asked string) (string, error) {
 	if custom := waCustom(stamps); slices.Contains(orders, custom) {
 		return custom, nil
 	}
-	// Nowhere are two digits of the year in front of slashes.
+	// No region writes two digits of the year first, with slashes.
 	if len(orders) > 1 {
 		orders = slices.DeleteFunc(orders, func(order string) bool { return order == "ymd" })
 	}
-	if !slices.ContainsFunc(stamps, func(s waStamp) bool { // 5/5/26 is the same day either way
+	if !slices.ContainsFunc(stamps, func(s waStamp) bool { // 5/5/26 is the same day in both orders
 		first, _ := s.in(orders[0], time.UTC)
 		return slices.ContainsFunc(orders[1:], func(order string) bool {
 			at, _ := s.in(order, time.UTC)
@@ -174,7 +173,7 @@ func waOrder(stamps []waStamp, asked string) (string, error) {
 		strings.Join(stamps[0].date[:], string(stamps[0].sep)), reverie.ErrInvalid)
 }
 
-// waFewest are the orders with the fewest faults.
+// waFewest returns the orders with the fewest faults.
 func waFewest(orders []string, faults func(order string) int) (best []string) {
 	for _, order := range orders {
 		switch {
@@ -187,8 +186,8 @@ func waFewest(orders []string, faults func(order string) int) (best []string) {
 	return best
 }
 
-// waDates is what the dates of a file come to in one order: how many are none, how often the date changes,
-// how often it goes back, and how many days the last one is behind the first.
+// waDates describes the dates of a file in one order: how many are invalid, how often the date changes, how often
+// it goes back, and the days from the first to the last.
 type waDates struct{ none, changes, back, days int }
 
 func waRead(stamps []waStamp, order string) (d waDates) {
@@ -207,7 +206,7 @@ func waRead(stamps []waStamp, order string) (d waDates) {
 		if !at.Equal(last) {
 			d.changes++
 		}
-		if at.Before(last.Add(-day)) { // a message may come in a day late
+		if at.Before(last.Add(-day)) { // a message may arrive a day late
 			d.back++
 		}
 		last = at
@@ -216,9 +215,8 @@ func waRead(stamps []waStamp, order string) (d waDates) {
 	return d
 }
 
-// waCustom is the order that such dates have where they are in use: month first are
-// only 1/31/24, 7:02 PM and the like, never with zeros, four digits of the year, dots,
-// dashes or small letters.
+// waCustom returns the order that is customary for the form of the dates. Month first is only written as 1/31/24,
+// 7:02 PM: never with zeros, four digits of the year, dots, dashes or lower-case letters.
 func waCustom(stamps []waStamp) string {
 	var padded, long, capital bool
 	for _, s := range stamps {

@@ -9,13 +9,13 @@ import (
 	"reverie/internal/text"
 )
 
-// waLongestPhrase is more than the app puts in the place of words, in bytes.
+// waLongestPhrase is an upper bound for the length of the app's own phrases, in bytes.
 const waLongestPhrase = 400
 
 //go:embed phrases.toml
 var phraseFile string
 
-// phrases are the app's own words: phrases.toml says what each is.
+// phrases are the app's own phrases; phrases.toml explains each.
 var phrases = text.ReadTOML[struct {
 	Encrypted, Deleted, Nothing, Edited, Attached, File text.Pattern
 	PollHead                                            text.Pattern   `toml:"poll_head"`
@@ -32,11 +32,11 @@ var (
 	leftOut  = `(?:` + phrases.LeftOut.String() + `)`
 	leftOutE = `(?:` + phrases.EasternLeftOut.String() + `)`
 
-	// waOmitted is what stands for a picture and the like, by itself.
+	// WaOmitted matches a placeholder for a picture or similar as the whole text.
 	waOmitted = text.NewPattern(`(?i)^(?:(?:` + phrases.Things.String() + `) ` + leftOut +
 		`|(?:` + phrases.EasternThings.String() + `) ?(?:は|が|已被|已|被)?` + leftOutE + `)[.。]?$`)
 
-	// waMarked is the same behind a mark of direction, where no person writes.
+	// WaMarked matches the same after a direction mark, which people do not write.
 	waMarked = text.NewPattern(`(?i)^(?:\S+ ){1,3}` + leftOut + `$|^\S{0,12}(?:\s\S{0,8})?` + leftOutE + `$`)
 
 	waPages   = text.NewPattern(`^[^\n]*\.[A-Za-z0-9]{1,5} •[^\n]*$|^\S+\.[A-Za-z0-9]{1,5}$`)
@@ -44,8 +44,8 @@ var (
 	waPlaceAt = text.NewPattern(`https?://(?:maps\.google\.com|www\.google\.com/maps|foursquare\.com|4sq\.com)/`)
 )
 
-// waSaid is what a person's message says, and whether it is the app's word instead.
-// marked tells that such words, and only they, begin with a mark of direction.
+// waSaid returns the text of a person's message, and whether it is the app's phrase instead. marked says that
+// exactly such phrases begin with a direction mark.
 func waSaid(said string, marked bool) (text string, event bool) {
 	led := marked && strings.HasPrefix(strings.TrimLeft(said, " "), "\u200e")
 	if cut := strings.LastIndex(said, "\u200e"); cut > 0 &&
@@ -85,8 +85,8 @@ func waSaid(said string, marked bool) (text string, event bool) {
 	return text, led && text != "" && !waPlaceAt.MatchString(text)
 }
 
-// waBracketed tells whether a line is nothing but words in angle brackets, as the app
-// writes in place of what it left out, in whatever language.
+// waBracketed reports whether a line consists of words in angle brackets, which the app writes in any language for
+// omitted content.
 func waBracketed(s string) bool {
 	inside, ok := strings.CutPrefix(s, "<")
 	inside, end := strings.CutSuffix(inside, ">")
@@ -96,7 +96,7 @@ func waBracketed(s string) bool {
 	return strings.Contains(inside, " ") || len(inside) > utf8.RuneCountInString(inside)
 }
 
-// waPoll is the question and the answers of a poll, without how many chose them.
+// waPoll returns the question and the choices of a poll, without the votes.
 func waPoll(lines string) string {
 	question, answers := "", []string(nil)
 	for l := range strings.Lines(lines) {
@@ -110,10 +110,10 @@ func waPoll(lines string) string {
 	return export.PollText(question, answers)
 }
 
-// waInvisible are the marks that a text loses; of right-to-left text some stay.
+// waInvisible removes invisible marks from a text; some marks of right-to-left text stay.
 var waInvisible = strings.NewReplacer("\ufeff", "", "\u200e", "", "\u202a", "", "\u202b", "", "\u202c", "", "\u202d",
 	"", "\u202e", "",
 	"\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "")
 
-// waPlainText is a text without marks of direction.
+// waPlainText returns a text without direction marks.
 func waPlainText(s string) string { return strings.TrimSpace(waInvisible.Replace(s)) }

@@ -1,7 +1,6 @@
-// Package whatsapp reads what the app's "Export chat" makes: a text, by itself or in an
-// archive with pictures. It says neither ids nor a zone, people are called as the
-// exporting phone knows them, and dates are written as its language does. A chat is known
-// by its title, which the name of the file says.
+// Package whatsapp reads the app's "Export chat": a text, alone or in an archive with pictures. It has neither ids
+// nor a time zone. People have their names from the exporting phone, and dates follow the phone's language. A chat
+// is identified by its title, which is in the file name.
 package whatsapp
 
 import (
@@ -21,7 +20,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes WhatsApp's export.
 var Format = export.Format{
 	Name:   "whatsapp",
 	Title:  "WhatsApp chat export (txt or zip)",
@@ -32,13 +31,13 @@ var Format = export.Format{
 	},
 }
 
-// waAhead is how much of a text is looked at for how it writes its dates, in bytes.
+// waAhead is the number of bytes by which the form of dates is detected.
 const waAhead = 4 << 20
 
-// waLongestName is how long a name may be, in letters. Contacts of a phone have far less.
+// waLongestName is the maximum number of letters of a name. Contacts on a phone are much shorter.
 const waLongestName = 100
 
-// waMarks are signs of direction and the like, which are not to be seen.
+// waMarks are direction marks and other invisible characters.
 const waMarks = "\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 // waHeader is the beginning of a message.
@@ -48,7 +47,7 @@ type waHeader struct {
 	rest  string // the author and the text
 }
 
-// split reads a line that begins a message.
+// split parses a line that begins a message.
 func split(s string) (waHeader, bool) {
 	s = strings.TrimLeft(s, waMarks+" ")
 	if s == "" || s[0] < 0x80 && !strings.ContainsRune("0123456789[RH", rune(s[0])) { // which is most lines that do not
@@ -71,8 +70,8 @@ func split(s string) (waHeader, bool) {
 	return waHeader{}, false
 }
 
-// author splits what stands behind the time. Lines of the app itself have no author; what
-// they quote may look like one.
+// author splits the text after the time. Messages of the app itself have no author, even if their text looks like
+// it.
 func (h waHeader) author(longer map[string]string) (author, said string, ok bool) {
 	author, said, ok = strings.Cut(h.rest, ": ")
 	if !ok {
@@ -95,7 +94,7 @@ func (h waHeader) author(longer map[string]string) (author, said string, ok bool
 	return author, said, true
 }
 
-// waName is a name without what is only there for its looks.
+// waName returns a name without decorative characters.
 func waName(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(c rune) bool { return strings.ContainsRune(waMarks, c) }), "")
 	return strings.Join(strings.Fields(strings.TrimLeft(s, "~ \u00a0\u202f")), " ")
@@ -111,14 +110,14 @@ func sureOfFolder(files fs.FS) int {
 	return 70
 }
 
-// waProgram is what stands behind the time in the log of a program.
+// waProgram matches the text after the time in the log of a program.
 var waProgram = text.NewPattern(`^\[[A-Z]+\]|^(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE)\b|\{"\w+" ?:`)
 
-// waPreface is how many lines may stand in front of the first message.
+// waPreface is the maximum number of lines before the first message.
 const waPreface = 5
 
-// sureOf looks at the first lines: the very first begins a message, and one of them has an author, or is the
-// app's word on encryption. Where a few others stand in front of it, two of them are.
+// sureOf examines the first lines. The first one must begin a message, and one must have an author or be the app's
+// notice of encryption. If other lines precede the first message, two must.
 func sureOf(head []byte) int {
 	seen, authors, preface := 0, 0, 0
 	for l := range bytes.Lines(head) {
@@ -150,8 +149,8 @@ func sureOf(head []byte) int {
 	return 85
 }
 
-// whatsAppFiles finds the chats of a folder or archive. A text that was sent as a file may
-// look like a chat, but stands beside the chat.
+// whatsAppFiles finds the chats of a folder or archive. A text sent as a file may look like a chat, but is next to
+// one.
 func whatsAppFiles(files fs.FS) (list []string) {
 	all := export.KnownFiles(files, []string{".txt"}, func(head []byte) bool { return sureOf(head) > 0 })
 	best := map[string]int{}
@@ -166,7 +165,7 @@ func whatsAppFiles(files fs.FS) (list []string) {
 	return list
 }
 
-// waRank says how much the name of a file is one that the app gives.
+// waRank says how closely the name of a file resembles those that the app gives.
 func waRank(name string) int {
 	switch base := path.Base(name); {
 	case base == "_chat.txt":
@@ -177,10 +176,10 @@ func waRank(name string) int {
 	return 0
 }
 
-// waCopy is what browsers and systems add to the name of a second file.
+// waCopy matches what browsers and systems add to the name of a second file.
 var waCopy = text.NewPattern(`(?i)( ?\(\d+\))?(\.(txt|zip|gz|tgz|tar))*( ?\(\d+\))?$`)
 
-// waTitle is the title of a chat in the name of its file, or "".
+// waTitle returns the title of a chat from the name of its file, or "".
 func waTitle(base string) string {
 	base = waName(waCopy.ReplaceAllString(base, ""))
 	for _, title := range phrases.Titles {
@@ -191,8 +190,7 @@ func waTitle(base string) string {
 	return ""
 }
 
-// chat is the chat of a file: by its own name or its folder's, then by what the
-// text calls itself.
+// chat returns the chat of a file: by the name of the file or its folder, then by the title in the text.
 func chat(name, inText string) export.Chat {
 	name = filepath.ToSlash(name)
 	base, parent := path.Base(name), path.Base(path.Dir(name))
@@ -218,7 +216,7 @@ type waReader struct {
 	ids export.Ordinals
 }
 
-// file tells the messages of a text.
+// file passes on the messages of a text.
 func (w *waReader) file(src export.Source) error {
 	ahead, _ := io.ReadAll(io.LimitReader(src.Reader, waAhead)) // what fails here fails once more when it is read
 	manner, err := mannerOf(ahead, w.DateOrder)
@@ -259,7 +257,7 @@ func (w *waReader) record(b export.Block[waHeader]) error {
 	return w.Tell(r)
 }
 
-// waManner is how a text is written, as most of its messages tell.
+// waManner is the form of a text, as most of its messages show.
 type waManner struct {
 	waStyle
 	order  string            // of dates: "dmy", "mdy" or "ymd"
@@ -275,8 +273,7 @@ type waStyle struct {
 
 func (h waHeader) style() waStyle { return waStyle{h.sign, h.stamp.exact} }
 
-// begins tells whether a header is one of the text's own, and not of one that somebody
-// pasted.
+// begins reports whether a header belongs to the text, not to a pasted one.
 func (m waManner) begins(h waHeader) bool { return h.style() == m.waStyle }
 
 // mannerOf looks at the beginning of a text. An order of dates that is asked for

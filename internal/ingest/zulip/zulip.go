@@ -1,7 +1,6 @@
-// Package zulip reads the export of an organisation or of one user, and the answers of the
-// API to /messages. A channel is a chat, and so are the direct messages between the same
-// people; a topic is a session. Ids are unique within a server, so where the export names
-// the organisation it stands in front of the chat's.
+// Package zulip reads the export of an organisation or of one user, and the API's answers to /messages. A channel
+// is a chat, and so are the direct messages between the same people; a topic is a session. Ids are unique on a
+// server, so the organisation's name, if known, is a prefix of the chat's id.
 package zulip
 
 import (
@@ -18,7 +17,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Format is what the package reads.
+// Format describes exports of Zulip.
 var Format = export.Format{
 	Name:   "zulip",
 	Title:  "Zulip: export (tar.gz or folder), JSON of its API",
@@ -54,10 +53,10 @@ type zulipExport struct {
 	messages []string
 }
 
-// exports finds the exports at the top, or each in a folder of its own.
+// exports finds the exports at the top, or each in its own folder.
 func exports(files fs.FS) (found []zulipExport) {
 	for _, pattern := range []string{"*.json", "*/*.json"} {
-		all, _ := fs.Glob(files, pattern) // the pattern is sound
+		all, _ := fs.Glob(files, pattern) // the pattern is valid
 		for _, name := range all {
 			root, last := path.Dir(name), len(found)-1
 			switch {
@@ -76,7 +75,8 @@ func tell(t *export.Teller, src export.Source) error {
 	if src.Files == nil {
 		z := newReader(t)
 		for _, realm := range zulipRealm.FindAllSubmatch(src.Head, -1) {
-			if name := string(realm[1]); name != "zulip" && name != "zulipcore" && name != "zulipinternal" { // of the server's own programs
+			// Organisations of the server's own programs.
+			if name := string(realm[1]); name != "zulip" && name != "zulipcore" && name != "zulipinternal" {
 				z.realm = name
 				break
 			}
@@ -96,7 +96,7 @@ func newReader(t *export.Teller) *reader {
 		members: map[string][]string{}}
 }
 
-// zulipParts tells the messages of a single file: of an answer, a list, or one a line.
+// zulipParts yields the messages of a single file: of an answer, a list, or one per line.
 func zulipParts(src export.Source) export.Parts {
 	if export.Surest(src.Head, anAnswer.At("", "[]")...) > 0 {
 		return export.Values(src)
@@ -108,11 +108,11 @@ type reader struct {
 	*export.Teller
 	realm      string
 	users      map[string]user
-	streams    map[string]string // names by id
+	streams    map[string]string // channel names by id
 	recipients map[string]recipient
-	members    map[string][]string // of direct messages among several, by the recipient's id
+	members    map[string][]string // members of group direct messages, by recipient id
 
-	reactions map[string][]reverie.Reaction // of an export, by the message's id
+	reactions map[string][]reverie.Reaction // in an export, by message id
 }
 
 type user struct {
@@ -120,7 +120,7 @@ type user struct {
 	bot, system bool
 }
 
-// recipient is where messages go: to a person, a channel, or several people.
+// recipient is the target of messages: a person, a channel, or several people.
 type recipient struct{ kind, id string }
 
 const (
@@ -129,7 +129,7 @@ const (
 	zulipPeople  = "3"
 )
 
-// message is a message in any of its forms: a row of an export, or of the API.
+// message is a message in any form: a row of an export, or of the API.
 type message struct {
 	ID      export.Text `json:"id"`
 	Subject export.Text `json:"subject"`
@@ -189,12 +189,12 @@ func (z *reader) record(part export.Part) error {
 
 var reactions = export.Reactions{Emoji: "emoji_name", By: "user_id|user.id"}
 
-// topic is a topic as it is called before and after it is resolved.
+// topic returns the name of a topic without the mark of a resolved one.
 func topic(subject string) string {
 	return cmp.Or(strings.TrimSpace(strings.TrimPrefix(subject, "✔")), "general chat")
 }
 
-// author says who wrote a message: as the message says, or else the organisation's list.
+// author returns who wrote a message: from the message, otherwise from the organisation's list.
 func (z *reader) author(m message, sender string) user {
 	u := z.users[sender]
 	if m.SenderName != "" {
@@ -205,14 +205,13 @@ func (z *reader) author(m message, sender string) user {
 	return u
 }
 
-// program tells by an address whether it is a program's, and whether it is the one
-// that says what has happened to topics.
+// program reports by an address whether it is a program's, and whether it is the one that reports events of topics.
 func program(email string) (bot, system bool) {
 	local, _, _ := strings.Cut(email, "@")
 	return strings.HasSuffix(local, "-bot") || local == "emailgateway", local == "notification-bot"
 }
 
-// chat says where a message was sent, and whether that is a channel.
+// chat returns the chat of a message, and whether it is a channel.
 func (z *reader) chat(m message, sender string) (c export.Chat, channel bool) {
 	var people []struct {
 		ID   export.Text `json:"id"`
@@ -244,7 +243,7 @@ func (z *reader) chat(m message, sender string) (c export.Chat, channel bool) {
 	return export.Chat{}, false
 }
 
-// direct is the chat of direct messages among some people, whoever of them writes.
+// direct returns the chat of direct messages among some people, independent of the author.
 func (z *reader) direct(ids []string) export.Chat {
 	ids = slices.Clone(ids)
 	slices.SortFunc(ids, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
@@ -256,7 +255,7 @@ func (z *reader) direct(ids []string) export.Chat {
 	return export.Chat{ID: "dm-" + strings.Join(ids, "-"), Name: strings.Join(names, ", "), Private: len(ids) < 3}
 }
 
-// tables reads what an export says of the people and places that its messages name by id.
+// tables reads the people and channels that messages refer to by id.
 func (z *reader) tables(files fs.FS, name string) error {
 	people := false
 	err := export.EachPart(files, name, func(part export.Part) {
@@ -301,7 +300,7 @@ func (z *reader) tables(files fs.FS, name string) error {
 	if err != nil || !people {
 		return err
 	}
-	// Only now is it known which of the subscriptions, of which there are very many, matter.
+	// Only now it is known which of the many subscriptions matter.
 	return export.EachPart(files, name, func(part export.Part) {
 		row := export.JSONFieldsOf(part.Value)
 		who, to := export.TextOf(row["user_profile"]), export.TextOf(row["recipient"])
@@ -311,7 +310,7 @@ func (z *reader) tables(files fs.FS, name string) error {
 	}, "zerver_subscription[]")
 }
 
-// export tells the messages of an organisation's export, or of one user's.
+// export passes on the messages of an organisation's export, or of one user's.
 func (z *reader) export(files fs.FS, e zulipExport) error {
 	z.reactions = map[string][]reverie.Reaction{}
 	for _, name := range []string{"realm.json", "user.json"} {
@@ -337,12 +336,12 @@ func (z *reader) export(files fs.FS, e zulipExport) error {
 	return nil
 }
 
-// text reads what a message says, and which message it answers: Zulip has no answers, but
-// a quotation with a link to what it quotes.
+// text returns the text of a message, and the message that it replies to. Zulip has no replies, but quotations with
+// a link to the quoted message.
 func (z *reader) text(m message, author string) (said, replyTo string) {
 	said = string(m.Content)
 	if len(said) > reverie.MaxMessageTextLength {
-		return said, "" // it is refused
+		return said, "" // too long: it will be refused
 	}
 	if m.ContentType == "text/html" || m.ContentType == "" && m.Recipient == "" && strings.HasPrefix(said, "<") {
 		said = markdown(said)
@@ -385,8 +384,7 @@ var (
 	blank        = text.NewPattern(`\n[ \t]*(\n[ \t]*)+`)
 )
 
-// unquote takes the quotations of other messages off, and returns the id of the first
-// message quoted.
+// unquote removes quotations of other messages, and returns the id of the first quoted message.
 func unquote(s string) (rest, replyTo string) {
 	var out strings.Builder
 	for {
@@ -405,7 +403,7 @@ func unquote(s string) (rest, replyTo string) {
 	}
 }
 
-// readLink reads a link. One to a file that was uploaded says nothing.
+// readLink converts a link. A link to an uploaded file has no text.
 func readLink(link string) string {
 	part := zulipLink.FindStringSubmatch(link)
 	switch label, address := part[1], part[2]; {
@@ -418,8 +416,7 @@ func readLink(link string) string {
 	}
 }
 
-// markdown turns HTML as Zulip renders it back into the Markdown that it was made of,
-// as far as that is read.
+// markdown converts Zulip's rendered HTML back to Markdown, as far as it is needed.
 func markdown(s string) string {
 	return export.HTMLText(s, func(e export.Element, said string) (string, bool) {
 		switch {
@@ -441,8 +438,9 @@ func markdown(s string) string {
 			return "$$" + said + "$$", true
 		case e.Is("user-mention") && e.Is("silent"):
 			return "@_**" + said + "**", true
-		case e.Is("message_inline_image"), e.Is("message_embed"), e.Is("inline-preview-twitter"), // of a link in the text
-			e.Data == "img", e.Data == "mrow", e.Is("katex-html"): // drawn; what was written stands beside it
+		// Previews of a link in the text.
+		case e.Is("message_inline_image"), e.Is("message_embed"), e.Is("inline-preview-twitter"),
+			e.Data == "img", e.Data == "mrow", e.Is("katex-html"): // drawings, whose source is beside them
 			return "", true
 		}
 		return "", false

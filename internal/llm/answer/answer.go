@@ -1,29 +1,24 @@
-// Package answer reads the JSON Lines that a model answers with. It is the one
-// reader of answers: whatever asks a model reads through it.
+// Package answer parses the JSON Lines that a model answers with. All code that asks a model reads answers through
+// it.
 //
-// Models decorate and bend JSON. The reader sees through what is harmless
-// (fences, bullets, labels, comments, thoughts, arrays, full-width punctuation,
-// missing quotes around keys, stray commas, an answer that is escaped as a whole)
-// and says what it skipped. It never guesses at content: an object that is cut off,
-// that holds a key twice, or whose strings could be divided in more than one way is
-// skipped whole, and nothing that the answer does not literally say can come out.
-// A text that holds the end of a string and one of our keys is never taken for one.
+// Models decorate and damage JSON. The reader tolerates what is harmless: fences, bullets, labels, comments,
+// thoughts, arrays, full-width punctuation, missing quotes around keys, stray commas, an answer that is escaped as
+// a whole. It reports what it skipped. It never guesses at content, and returns nothing that the answer does not
+// literally say. It skips an object that is cut off, that holds a key twice, or whose strings could be divided in
+// more than one way. A text that contains the end of a string and one of the known keys never counts as a key.
 //
 // # What counts as a line
 //
-// An object counts where it starts a line, after indentation, a bullet, a number
-// or a backtick, or where it directly follows another object or an array's
-// punctuation. One that was asked for also counts behind other marks, a label, a
-// tag, and an introduction at the start of an answer that ends in a colon, where
-// nothing but marks follows. An object in the middle of a sentence is prose.
+// An object counts if it starts a line, after indentation, a bullet, a number or a backtick. It also counts if it
+// directly follows another object or an array's punctuation. An object with known keys also counts after other
+// marks, a label, a tag, or an introduction at the start of an answer that ends in a colon, if nothing but marks
+// follows. An object in the middle of a sentence is prose.
 //
 // # Thoughts
 //
-// A <think> block (also <thinking>, <thought>, <reasoning>) is dropped where its
-// tag starts a line; one that is never closed hides the rest of the answer. Some
-// servers swallow the opening tag, so a closing tag on its own means that all
-// before it was thinking, drafted objects included. Tags inside an object's
-// strings are text.
+// A <think> block (also <thinking>, <thought>, <reasoning>) is dropped if its tag starts a line; a block without an
+// end hides the rest of the answer. Some servers drop the opening tag. So a closing tag alone makes everything
+// before it a thought, including drafted objects. Tags inside an object's strings are text.
 package answer
 
 import (
@@ -36,31 +31,31 @@ import (
 	"reverie/internal/text"
 )
 
-// The bounds of what is read. What lies beyond is reported as skipped.
+// Bounds of what is read. The rest is reported as skipped.
 const (
 	MaxAnswer = 4 << 20  // bytes of an answer
 	MaxObject = 64 << 10 // bytes of an object, as written and as returned
 	MaxLines  = 10_000   // objects of an answer, and skips of an answer
-	MaxDepth  = 32       // objects and arrays inside each other
+	MaxDepth  = 32       // nesting of objects and arrays
 )
 
 // The reasons of a [Skip].
 const (
 	ReasonProse     = "prose"            // not JSON, or JSON inside a sentence
-	ReasonCutOff    = "cut off"          // the object has no end; it is never completed
-	ReasonBroken    = "broken"           // no JSON object, even with goodwill
+	ReasonCutOff    = "cut off"          // the object has no end; the reader never adds one
+	ReasonBroken    = "broken"           // no JSON object, even when read leniently
 	ReasonAmbiguous = "ambiguous"        // a key twice, or text that can be read in two ways
-	ReasonSwallowed = "key in a text"    // a text reads as if it went on into the next pair
+	ReasonSwallowed = "key in a text"    // a text that seems to contain the next key of its object
 	ReasonTooLong   = "too long"         // beyond MaxAnswer or MaxObject
 	ReasonTooDeep   = "too deep"         // beyond MaxDepth
 	ReasonTooMany   = "too many"         // beyond MaxLines; nothing after it was read
-	ReasonTangled   = "too tangled"      // not to be had in linear time
-	ReasonThought   = "thought"          // a thought never closed, or what stands before a bare closing tag
+	ReasonTangled   = "too tangled"      // not readable in linear time
+	ReasonThought   = "thought"          // a thought without an end, or the text before a lone closing tag
 	ReasonComment   = "unclosed comment" // hides the rest of the answer
-	ReasonExample   = "example"          // it says what an example of the prompt says
+	ReasonExample   = "example"          // repeats an example of the prompt
 )
 
-// Result is what an answer holds, in the order of the answer.
+// Result is the content of an answer, in order.
 type Result struct {
 	Lines   []Line
 	Skipped []Skip
@@ -68,20 +63,20 @@ type Result struct {
 
 // Line is one object of the answer.
 type Line struct {
-	No       int             // 1-based line of the answer where the object starts, or what wraps it
-	Object   json.RawMessage // one valid compact JSON object; no key twice, at any level, whatever its case
-	Repaired bool            // the answer's own text was not valid JSON
+	No       int             // 1-based line of the answer where the object or its wrapper starts
+	Object   json.RawMessage // one valid compact JSON object, without duplicate keys at any level, ignoring case
+	Repaired bool            // the text in the answer was not valid JSON
 }
 
 // Skip is a part of the answer that was not used.
 type Skip struct {
 	No      int    // 1-based line of the answer where it starts
 	Reason  string // one of the Reason constants
-	Excerpt string // its beginning: one line, at most 120 characters, nothing invisible
+	Excerpt string // its beginning on one line, at most 120 visible characters
 }
 
-// Swallowed are the lines that have one of our keys in a text, by what to say of them. They are answers all the
-// same: a chat that has somebody write JSON must not stop its group.
+// Swallowed returns the lines in which a text contains one of the known keys, with a message for each. They count
+// as answers: a chat in which somebody writes JSON must not stop its group.
 func (r Result) Swallowed() (lines map[int]string) {
 	lines = map[int]string{}
 	for _, s := range r.Skipped {
@@ -92,12 +87,11 @@ func (r Result) Swallowed() (lines map[int]string) {
 	return lines
 }
 
-// Read reads an answer. It never fails: what cannot be used is in Skipped. It
-// takes time in proportion to the answer's length, whatever the answer. Bytes
-// that are not UTF-8 become U+FFFD.
+// Read parses an answer. It never fails: unusable parts are in Skipped. Its time is linear in the length of any
+// answer. Bytes that are not UTF-8 become U+FFFD.
 //
-// A response that the model did not finish must not be read at all: its last
-// object is cut off at best, and what it lacks may change what the rest means.
+// Do not read a response that the model did not finish. Its last object is cut off at best, and the missing part
+// may change the meaning of the rest.
 func Read(answer string) Result {
 	src, rest := bound(strings.ToValidUTF8(answer, "\uFFFD"))
 	r := newReader(src)
@@ -111,8 +105,8 @@ func Read(answer string) Result {
 	return r.res
 }
 
-// ReadTo reads the answer to a prompt. A line that says what a line of the prompt says as an example
-// is skipped: small models copy what they are shown.
+// ReadTo parses the answer to a prompt. It skips a line that repeats an example line of the prompt: small models
+// copy what they see.
 func ReadTo(prompt, answer string) Result {
 	res, shown := Read(answer), examplesOf(prompt)
 	res.Lines = slices.DeleteFunc(res.Lines, func(l Line) bool {
@@ -127,13 +121,13 @@ func ReadTo(prompt, answer string) Result {
 	return res
 }
 
-// examples are what the lines of a prompt say.
+// examples are the example lines of a prompt.
 type examples struct {
 	prompt string
 	said   map[string]bool
 }
 
-// lastExamples are of the prompt that was answered last: most groups have the same.
+// lastExamples caches the examples of the last prompt: most groups have the same prompt.
 var lastExamples atomic.Pointer[examples]
 
 func examplesOf(prompt string) map[string]bool {
@@ -148,10 +142,10 @@ func examplesOf(prompt string) map[string]bool {
 	return of.said
 }
 
-// said is the hash of what a line would have remembered, "" of one that has no words for it.
+// said returns the hash of the text that a line would store, "" if it has none.
 func said(l Line) string {
 	var words struct{ Statement, Content, Summary string }
-	_ = json.Unmarshal(l.Object, &words) // what is no text says nothing
+	_ = json.Unmarshal(l.Object, &words) // a value that is no text counts as empty
 	body := words.Statement + words.Content + words.Summary
 	if !strings.ContainsFunc(body, text.IsWord) {
 		return ""
@@ -159,8 +153,7 @@ func said(l Line) string {
 	return text.ContentHash(body)
 }
 
-// bound divides an answer into what is read and the rest, between two lines
-// where there are lines.
+// bound divides an answer into the part that is read and the rest, between two lines if possible.
 func bound(s string) (src, rest string) {
 	if len(s) <= MaxAnswer {
 		return s, ""
@@ -169,25 +162,25 @@ func bound(s string) (src, rest string) {
 	return s[:end], s[end:]
 }
 
-// reader walks over an answer, outside its objects.
+// reader walks through an answer, outside its objects.
 type reader struct {
 	src     string
-	pos     int  // what comes next
-	fresh   bool // nothing but white space between the start of the line and pos
+	pos     int  // offset of the next character
+	fresh   bool // only white space is between the start of the line and pos
 	stopped bool // a bound was reached
-	depth   int  // of texts inside a text
+	depth   int  // nesting of texts inside texts
 
-	work  int // steps left to the scanner, which keeps the whole linear
+	work  int // remaining steps of the scanner, which keep the whole linear
 	count counter
 	res   Result
 
 	row     int // line number of the last object taken
 	rowHead int // index of the first object of that line
-	cutHead int // index of the first object after one that was cut off in a string; -1 without
+	cutHead int // index of the first object after one that was cut off in a string; -1: none
 }
 
-// The scanner may look at each byte a few times: once for each object around
-// it, and for what follows each quote. Far more than any honest answer needs.
+// The scanner may look at each byte a few times: once for each object around it, and for what follows each quote.
+// This is far more than any well-meant answer needs.
 const (
 	workPerByte = 16
 	workAtLeast = 1 << 20
@@ -197,7 +190,7 @@ func newReader(src string) *reader {
 	return &reader{src: src, fresh: true, cutHead: -1, work: workPerByte*len(src) + workAtLeast}
 }
 
-// step reads one thing: an object, a remark, a fence, or a line of prose.
+// step reads one element: an object, a comment, a fence, or a line of prose.
 func (r *reader) step() {
 	r.between()
 	if r.pos >= len(r.src) || r.thought() || r.comment() || r.fresh && r.fence() {
@@ -216,8 +209,8 @@ func (r *reader) step() {
 	}
 }
 
-// between skips white space, and what stands between objects: commas, the ends
-// of arrays and wrappers, a closing brace too many, the end of a code span.
+// between skips white space and what may be between objects: commas, ends of arrays and wrappers, a superfluous
+// closing brace, the end of a code span.
 func (r *reader) between() {
 	for r.pos < len(r.src) {
 		c, size := utf8.DecodeRuneInString(r.src[r.pos:])
@@ -234,7 +227,7 @@ func (r *reader) between() {
 	}
 }
 
-// object reads the object at offset at, and says what is next.
+// object reads the object at offset at, and decides how to continue.
 func (r *reader) object(at int) {
 	if r.full() {
 		return
@@ -252,7 +245,7 @@ func (r *reader) object(at int) {
 	case f.reason != ReasonSwallowed && r.encoded(at, ""):
 	case f.end == 0 && structural(r.src[skipBlank(r.src, at+width(r.src[at:])):]) == '{': // {{...}}
 		r.pos, r.fresh = skipBlank(r.src, at+width(r.src[at:])), false
-	case f.end > at: // its extent is known: what follows is not affected
+	case f.end > at: // its extent is known, so the rest is not affected
 		r.skip(at, f.reason, r.src[at:f.end])
 		r.pos, r.fresh = f.end, false
 	default:
@@ -268,7 +261,7 @@ func (r *reader) object(at int) {
 	}
 }
 
-// take adds an object to the result, or those that a wrapper holds.
+// take adds an object to the result, or the objects in a wrapper.
 func (r *reader) take(at int, object json.RawMessage, repaired bool) {
 	if inner := wrapped(object); inner != nil {
 		for _, o := range inner {
@@ -286,8 +279,8 @@ func (r *reader) take(at int, object json.RawMessage, repaired bool) {
 	r.res.Lines = append(r.res.Lines, Line{No: no, Object: object, Repaired: repaired})
 }
 
-// resume moves from an object without an end to the next line that starts one.
-// Lines indented further than the object belong to it.
+// resume continues after an object without an end, at the next line that starts an object. Lines indented further
+// than the broken object belong to it.
 func (r *reader) resume(at int) {
 	column := at - lineStart(r.src, at)
 	for pos := lineEnd(r.src, at); pos < len(r.src); pos = lineEnd(r.src, pos) {
@@ -315,8 +308,8 @@ func (r *reader) prose() {
 	r.pos += len(text)
 }
 
-// isTail tells whether prose looks like the end of an object rather than a
-// sentence: it closes more than it opens, and it holds a quote.
+// isTail reports whether prose looks like the end of an object, not like a sentence: it closes more brackets than
+// it opens, and it contains a quote.
 func isTail(text string) bool {
 	depth, quote := 0, false
 	for _, c := range text {
@@ -334,9 +327,9 @@ func isTail(text string) bool {
 	return false
 }
 
-// distrust drops the objects that a tail puts in doubt: those of the line that
-// it ends, which may be pieces of a string with quotes in it, and those since a
-// string that never ended, which may be quoted in that string.
+// distrust drops objects that a tail makes doubtful. These are the objects on its line, which may be pieces of a
+// string with quotes in it. They are also the objects since a string without an end, which may be quoted in that
+// string.
 func (r *reader) distrust() {
 	head := r.rowHead
 	if r.cutHead >= 0 {
@@ -356,7 +349,7 @@ func (r *reader) drop(head int, reason string) {
 	r.row, r.rowHead = 0, head
 }
 
-// skip reports a part that was not used.
+// skip records a part that was not used.
 func (r *reader) skip(at int, reason, text string) {
 	if len(r.res.Skipped) >= MaxLines {
 		reason, r.stopped = ReasonTooMany, true
@@ -364,7 +357,7 @@ func (r *reader) skip(at int, reason, text string) {
 	r.res.Skipped = append(r.res.Skipped, Skip{No: r.count.at(r.src, at), Reason: reason, Excerpt: excerpt(text)})
 }
 
-// full stops the reader when the answer holds as many objects as it may.
+// full stops the reader if the answer holds the maximum number of objects.
 func (r *reader) full() bool {
 	if len(r.res.Lines) < MaxLines {
 		return false
@@ -374,11 +367,10 @@ func (r *reader) full() bool {
 	return true
 }
 
-// counter finds line numbers, for offsets that only rise.
+// counter computes line numbers of increasing offsets.
 type counter struct{ pos, no int }
 
-// at returns the 1-based number of the line that holds the offset. Lines end
-// with \n, \r\n or \r, as editors count.
+// at returns the 1-based number of the line that contains the offset. Lines end with \n, \r\n or \r, as in editors.
 func (c *counter) at(src string, offset int) int {
 	offset = max(offset, c.pos)
 	part, more := src[c.pos:offset], src[c.pos:min(len(src), offset+1)]
@@ -387,13 +379,12 @@ func (c *counter) at(src string, offset int) int {
 	return c.no + 1
 }
 
-// marker is what may stand before an object at the start of a line: a bullet or
-// a number, and a backtick or two.
+// marker matches what may precede an object at the start of a line: a bullet or a number, and one or two backticks.
 var marker = text.NewPattern("^(?:(?:[-*+•·‣▪◦]|\\(?[0-9]{1,4}(?:[.)]|[、．）]))[ \\t\u3000]*)?`{0,2}[ \\t]*")
 
-// opening returns the offset of the object or array that starts at pos, behind
-// a marker where pos starts a line; -1 if there is none. An array counts only if
-// it holds objects: "[1] see above" is prose.
+// opening returns the offset of the object or array that starts at pos; at the start of a line, a marker may
+// precede it. It returns -1 if there is none. An array counts only if it contains objects: "[1] see above" is
+// prose.
 func opening(src string, pos int, fresh bool) int {
 	if structural(src[pos:]) == 0 {
 		if !fresh || !mayMark(src[pos]) {
@@ -420,12 +411,12 @@ func opening(src string, pos int, fresh bool) int {
 	return -1
 }
 
-// mayMark rules out most lines of prose by their first byte.
+// mayMark excludes most lines of prose by their first byte.
 func mayMark(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("-*+(`", c) >= 0
 }
 
-// opensObject tells whether an object starts at pos, the start of a line.
+// opensObject reports whether an object starts at pos, the start of a line.
 func opensObject(src string, pos int) bool {
 	if pos >= len(src) {
 		return false
@@ -437,8 +428,8 @@ func opensObject(src string, pos int) bool {
 	return structural(src[skipBlank(src, at+width(src[at:])):]) == '{'
 }
 
-// fence skips a line that opens or closes a code block, with whatever is said
-// beside the marks. Only an object on the same line is left to be read.
+// fence skips a line that opens or closes a code block, including other text on it. It leaves only an object on the
+// same line to be read.
 func (r *reader) fence() bool {
 	rest := r.src[r.pos:]
 	if !strings.HasPrefix(rest, "```") && !strings.HasPrefix(rest, "~~~") {
@@ -453,8 +444,8 @@ func (r *reader) fence() bool {
 	return true
 }
 
-// fencedObject is a fence with an object behind it, as in ```json {"a":1}```; its
-// group ends before the object. An attribute list such as ```{.json} is none.
+// fencedObject matches a fence followed by an object, as in ```json {"a":1}```; its group ends before the object.
+// An attribute list such as ```{.json} does not match.
 var fencedObject = text.NewPattern("^((?:`{3,}|~{3,})[ \\t]*[A-Za-z0-9]*[ \\t]*(?:\\[[ \\t]*)?)[{｛][^.#]")
 
 const thoughtNames = `(?:think|thinking|thought|reasoning)`
@@ -464,13 +455,12 @@ var (
 	thoughtClose = text.NewPattern(`</(?i:` + thoughtNames + `)[ \t]*>`)
 )
 
-// isTag tells whether s starts with a tag of a thought, opening or closing.
+// isTag reports whether s starts with an opening or closing tag of a thought.
 func isTag(s string) bool {
 	return strings.HasPrefix(s, "<") && thoughtTag.MatchString(s[:min(len(s), 40)])
 }
 
-// thought skips the block whose tag stands here. A closing tag on its own makes
-// everything before it a thought.
+// thought skips the block whose tag is at pos. A lone closing tag makes everything before it a thought.
 func (r *reader) thought() bool {
 	rest := r.src[r.pos:]
 	if !strings.HasPrefix(rest, "<") {
@@ -478,7 +468,7 @@ func (r *reader) thought() bool {
 	}
 	tag := thoughtTag.FindStringSubmatchIndex(rest[:min(len(rest), 40)])
 	switch {
-	case tag == nil || !r.fresh && tag[2] == tag[3]: // an opening tag counts at the start of a line
+	case tag == nil || !r.fresh && tag[2] == tag[3]: // an opening tag must start a line
 		return false
 	case tag[2] < tag[3]: // a slash
 		r.forget()
@@ -496,8 +486,7 @@ func (r *reader) thought() bool {
 	return true
 }
 
-// closesThought looks for a closing tag in a line that is not an object, and
-// moves behind it.
+// closesThought searches a line that is not an object for a closing tag, and moves behind it.
 func (r *reader) closesThought(text string) bool {
 	tag := thoughtClose.FindStringIndex(text)
 	if tag == nil {
@@ -509,13 +498,13 @@ func (r *reader) closesThought(text string) bool {
 	return true
 }
 
-// forget drops what was read so far: it was thought, not said.
+// forget drops everything read so far, since it was a thought.
 func (r *reader) forget() {
 	r.drop(0, ReasonThought)
 	r.cutHead = -1
 }
 
-// comment skips the comment that stands here. An object inside one is not meant.
+// comment skips the comment at pos. An object inside it is not an answer.
 func (r *reader) comment() bool {
 	rest := r.src[r.pos:]
 	switch {
@@ -534,7 +523,7 @@ func (r *reader) comment() bool {
 	return true
 }
 
-// block skips a comment with an end of its own.
+// block skips a comment that has an end mark.
 func (r *reader) block(opening int, closing string) {
 	rest := r.src[r.pos:]
 	end := strings.Index(rest[opening:], closing)

@@ -14,10 +14,10 @@ import (
 	"reverie/internal/reverie"
 )
 
-// The fields of a line are read strictly enough never to invent anything, and
-// loosely where a model's habit does no harm.
+// The fields of a line are read strictly enough never to invent anything, and leniently where a habit of models
+// does no harm.
 
-// Scalar reads a string or a whole number as a string; null and nothing are "".
+// Scalar reads a string or whole number as a string; null and a missing value are "".
 func Scalar(raw json.RawMessage) (string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", nil
@@ -33,7 +33,7 @@ func Scalar(raw json.RawMessage) (string, error) {
 	return strconv.FormatInt(int64(f), 10), nil
 }
 
-// Share reads a number from 0 to 1, also one in a string.
+// Share reads a number from 0 to 1, which may be written as a string.
 func Share(raw json.RawMessage) (float64, error) {
 	text := string(bytes.TrimSpace(raw))
 	var s string
@@ -72,7 +72,7 @@ func Citations(raw json.RawMessage) ([]reverie.Citation, error) {
 			return nil, fmt.Errorf("message: %w", err)
 		}
 		var said struct{ Author string }
-		_ = json.Unmarshal(item, &said) // what is no name names nobody
+		_ = json.Unmarshal(item, &said) // a value that is no text names nobody
 		cited := reverie.Citation{Message: message, Author: said.Author}
 		if c.Quote != nil {
 			cited.Quote = *c.Quote
@@ -82,8 +82,8 @@ func Citations(raw json.RawMessage) ([]reverie.Citation, error) {
 	return list, nil
 }
 
-// Pick asks of each of a list whether it stays, the surest first and of two that
-// are as sure the earlier, and returns those that do in their order.
+// Pick asks for each element whether it stays: the most confident first, and equally confident ones in order. It
+// returns those that stay, in their original order.
 func Pick[T any](list []T, confidence func(T) float64, stays func(T) bool) []T {
 	order := make([]int, len(list))
 	for i := range list {
@@ -103,8 +103,7 @@ func Pick[T any](list []T, confidence func(T) float64, stays func(T) bool) []T {
 	return picked
 }
 
-// TooUnsure says by how much a line is not sure enough, with as many digits as it
-// takes to tell the two apart.
+// TooUnsure says by how much a line misses the minimum confidence, with enough digits to distinguish the two.
 func TooUnsure(confidence, least float64) string {
 	is, counts := strconv.FormatFloat(confidence, 'f', 2, 64), strconv.FormatFloat(least, 'f', 2, 64)
 	if is == counts {

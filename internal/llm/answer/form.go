@@ -1,7 +1,7 @@
 package answer
 
 import (
-	_ "embed" // the lines of each prompt
+	_ "embed" // for the lines of each prompt
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,7 +16,7 @@ import (
 //go:embed lines.toml
 var linesFile string
 
-// forms is lines.toml.
+// forms is the content of lines.toml.
 type forms struct {
 	Values map[string][2]string
 	Lists  map[string]struct {
@@ -28,15 +28,15 @@ type forms struct {
 
 var allForms = sync.OnceValue(func() forms { return text.ReadTOML[forms](linesFile) })
 
-// Form is the lines that one prompt asks for, each a list of key=value.
+// Form describes the lines that one prompt asks for, each as a list of key=value.
 type Form struct {
 	Alone, First, Last []string
 	Any                [][]string
 	Most               int
 }
 
-// FormOf returns the form of a prompt's answers, by the prompt's name with or without its
-// language: that of a short prompt is its own.
+// FormOf returns the form of a prompt's answers, by the prompt's name with or without its language. A short prompt
+// has its own form.
 func FormOf(prompt string) (form Form, found bool) {
 	name, of, _ := strings.Cut(prompt, ".")
 	if strings.HasPrefix(of, "small") {
@@ -46,16 +46,16 @@ func FormOf(prompt string) (form Form, found bool) {
 	return form, found
 }
 
-// pair reads key=value or key?=value.
+// pair parses key=value or key?=value.
 func pair(field string) (key, value string, optional bool) {
 	key, value, _ = strings.Cut(field, "=")
 	key, optional = strings.CutSuffix(key, "?")
 	return key, value, optional
 }
 
-// Grammar writes the form as a GBNF grammar of JSON Lines. Between two tokens stands one space
-// at most, since a model that may write any number of them may never stop. preface is a rule
-// for a line before all others; "" is none.
+// Grammar returns the form as a GBNF grammar of JSON Lines. It allows at most one space between tokens, since a
+// model that may write any number of them may never stop. preface is a rule for a line before all others; "" means
+// none.
 func (f Form) Grammar(preface string) string {
 	var anyLine []string
 	for _, line := range f.Any {
@@ -98,7 +98,7 @@ func (f Form) Grammar(preface string) string {
 	return strings.Join(rules, "\n") + "\n"
 }
 
-// grammarOf writes an object, or the one value of a list.
+// grammarOf returns the rule of an object, or of the one value of a list.
 func grammarOf(fields []string) string {
 	if len(fields) == 1 && !strings.Contains(fields[0], "=") {
 		return fields[0]
@@ -120,7 +120,7 @@ func grammarOf(fields []string) string {
 	return b.String() + ` "}"`
 }
 
-// valueOf is what a value is called, or its words.
+// valueOf returns the rule of a value, or the alternatives of its words.
 func valueOf(value string, quote func(string) string, between, around, named string) string {
 	all := allForms()
 	if _, is := all.Lists[value]; is || all.Values[value][0] != "" {
@@ -133,8 +133,8 @@ func valueOf(value string, quote func(string) string, between, around, named str
 	return fmt.Sprintf(around, strings.Join(words, between))
 }
 
-// Schema writes the form as a JSON schema: an object that is the line, or one whose "lines" are
-// all of them, for a schema has no JSON Lines. Keys are in their order, which servers follow.
+// Schema returns the form as a JSON schema. A schema cannot describe JSON Lines, so it describes one object: the
+// line, or one whose "lines" are all of them. Keys are in their order, which servers follow.
 func (f Form) Schema() json.RawMessage {
 	var lines []string
 	for _, line := range append([][]string{f.First, f.Alone, f.Last}, f.Any...) {
@@ -149,7 +149,7 @@ func (f Form) Schema() json.RawMessage {
 		`"minItems":1,"maxItems":%d}},"required":["lines"],"additionalProperties":false}`, strings.Join(lines, ","), f.Most+1)
 }
 
-// schemaOf is the schema of an object, or of the one value of a list.
+// schemaOf returns the schema of an object, or of the one value of a list.
 func schemaOf(fields []string) string {
 	all := allForms()
 	if len(fields) == 1 && !strings.Contains(fields[0], "=") {

@@ -8,7 +8,7 @@ import (
 	"reverie/internal/text"
 )
 
-// Objects that do not start their line, and answers that are written as text in another text.
+// Objects that do not start their line, and answers that are escaped inside another text.
 
 const (
 	tagMark = `</?[A-Za-z][^<>{}\n]{0,60}>`
@@ -20,18 +20,18 @@ const (
 )
 
 var (
-	// leading is what may stand before an object on its line; its groups are a quote and where the object begins.
+	// Leading matches what may precede an object on its line; its groups are a quote and the beginning of the object.
 	leading = text.NewPattern(`^(?:` + marks + `|` + label + `)*(?:` + assigned + `)?(?:` + marks + `)*(["']?)([{｛\[［])`)
-	// introduction is a sentence that ends in a colon.
+	// Introduction matches a sentence that ends in a colon.
 	introduction = text.NewPattern(`^[^{}｛｝\[\]\n\r]{1,200}[:：](?:` + marks + `)*(["']?)([{｛\[［])`)
 	trailing     = text.NewPattern(`^` + tailMark + `*(?:(?:` + tagMark + `|<\|[a-z_]+\|>)` + tailMark + `*)*$`)
 	equalSign    = text.NewPattern(`^` + equals)
-	// encodedStart is a brace and the first sign behind it, which is no quote of JSON.
+	// EncodedStart matches a brace and the next character, if that is not a JSON quote.
 	encodedStart = text.NewPattern(`^.[ \t]*(\\|&|""|'')`)
 )
 
-// lead reads the objects of a line that begins with something else: marks, a label, a sentence that introduces
-// them. They have to be such as were asked for, and nothing but marks may follow.
+// lead reads objects after something else on their line: marks, a label, an introducing sentence. The objects must
+// have known keys, and nothing but marks may follow.
 func (r *reader) lead() bool {
 	end := lineEnd(r.src, r.pos)
 	window := r.src[r.pos:min(end, r.pos+maxAhead)]
@@ -80,11 +80,11 @@ func (r *reader) lead() bool {
 	return len(found) > 0
 }
 
-// maxNested bounds how often a text in a text is opened.
+// maxNested bounds the depth of texts inside texts.
 const maxNested = 3
 
-// encoded reads the object at a brace whose quotes are all written otherwise: escaped, twice, or as HTML. All up
-// to the last brace of the line has to come out as JSON. mark is the quote before it, if any.
+// encoded reads the object at a brace whose quotes are all written differently: escaped, doubled, or as HTML.
+// Everything up to the last brace of the line must decode to JSON. mark is the quote before it, if any.
 func (r *reader) encoded(at int, mark string) bool {
 	inner := encodedStart.FindStringSubmatch(r.src[at:min(len(r.src), at+maxAhead)])
 	if inner == nil {
@@ -114,7 +114,7 @@ func (r *reader) encoded(at int, mark string) bool {
 	return true
 }
 
-// quotedAnswer reads a JSON string, or an array of them, that holds nothing but objects.
+// quotedAnswer reads a JSON string, or an array of strings, that contains only objects.
 func (r *reader) quotedAnswer() bool {
 	rest := r.src[r.pos:]
 	if !strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(rest, "["), " \t\r\n"), `"`) {
@@ -140,8 +140,7 @@ func (r *reader) quotedAnswer() bool {
 	return true
 }
 
-// nested takes the objects of a text that the answer holds as a text, where they are JSON, such as were asked for,
-// and all that there is.
+// nested adds the objects in an inner text, if it consists only of JSON objects with known keys.
 func (r *reader) nested(at int, plain string) bool {
 	if r.depth >= maxNested || !strings.ContainsAny(plain, "{[") {
 		return false

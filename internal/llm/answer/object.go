@@ -12,18 +12,17 @@ import (
 	"reverie/internal/text"
 )
 
-// finding is what stands at an opening brace: an object, or the reason why
-// there is none.
+// finding is the result of reading an opening brace: an object, or the reason why there is none.
 type finding struct {
 	object   json.RawMessage // compact
 	repaired bool
-	end      int    // offset after the object; 0 if it is not known
-	reason   string // "" with an object
+	end      int    // offset after the object; 0 if unknown
+	reason   string // "" if there is an object
 	inString bool   // cut off inside a string
 }
 
-// find reads the object at offset at. JSON is taken as it is. Anything else is
-// scanned, which decides where strings and the object end, and written anew.
+// find reads the object at offset at. Valid JSON is used as it is. Anything else is scanned, which decides where
+// strings and the object end, and rewritten.
 func (r *reader) find(at int) finding {
 	if f, ok := r.exact(at); ok {
 		return f
@@ -35,7 +34,7 @@ func (r *reader) find(at int) finding {
 	return finding{repaired: true, end: s.pos, object: s.out, reason: examine(s.out)}
 }
 
-// exact reads an object that is JSON already.
+// exact reads an object that is valid JSON.
 func (r *reader) exact(at int) (finding, bool) {
 	text := r.src[at:min(len(r.src), at+MaxObject)]
 	if text[0] != '{' || len(text) < 2 || strings.IndexByte("\" \t\r\n}", text[1]) < 0 {
@@ -62,22 +61,22 @@ func (r *reader) exact(at int) (finding, bool) {
 	return f, f.reason != reasonSpaced
 }
 
-// reasonSpaced has an object scanned, which trims its keys.
+// reasonSpaced makes the scanner read the object: it trims keys.
 const reasonSpaced = "a key with white space"
 
-// quote appends a text as JSON, without the escapes that are for HTML.
+// quote appends a text as JSON, without HTML escapes.
 func quote(out []byte, text string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(text); err != nil { // a string cannot fail
+	if err := enc.Encode(text); err != nil { // encoding a string cannot fail
 		return out
 	}
 	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }
 
-// examine says why a valid JSON object is not acceptable, or "". Keys that
-// differ in case alone count as one, since a Go struct would take either.
+// examine returns why a valid JSON object is not acceptable, or "". Keys that differ only in case count as
+// duplicates, since a Go struct would accept either.
 func examine(object []byte) (reason string) {
 	if len(object) > MaxObject {
 		return ReasonTooLong
@@ -87,8 +86,8 @@ func examine(object []byte) (reason string) {
 	return examineValue(dec, "", 0)
 }
 
-// examineValue examines the next value of a key, inside so many objects and arrays. A quote may hold what it likes:
-// it has to stand in a message.
+// examineValue examines the next value of a key at a nesting depth. The content of a quote is not examined: it must
+// occur in a message.
 func examineValue(dec *json.Decoder, of string, depth int) (reason string) {
 	t, err := dec.Token()
 	if err != nil {
@@ -143,8 +142,8 @@ func foldKey(key string) string {
 	}, key)
 }
 
-// wrapperNames are keys that models put around their lines. The objects in such
-// an array are read as lines even if the rest of the wrapper is broken.
+// wrapperNames are keys that models put around their lines. Objects in such an array are read as lines even if the
+// rest of the wrapper is broken.
 const wrapperNames = `(?i:actions|lines|results|items|memories|changes|operations|facts|objects|data|output|` +
 	`answers?|response|verdicts|observations|proposals|entries|records)`
 
@@ -154,9 +153,9 @@ var (
 		blanks + `[\[［]` + blanks + `([{｛])`)
 )
 
-// wrapped returns the objects of a valid object that only holds others together, nil for
-// any other: it is no action, it has one array of objects, and nothing else unless that array
-// has a name that says so. {"subject":"...","evidence":[{...}]} is none.
+// wrapped returns the objects in a valid object that only wraps them, nil for any other object. A wrapper has no
+// known key and exactly one array of objects. It may have other keys only if that array has a wrapper name.
+// {"subject":"...","evidence":[{...}]} is not a wrapper.
 func wrapped(object json.RawMessage) (inner []json.RawMessage) {
 	var fields map[string]json.RawMessage
 	if !bytes.Contains(object[1:], []byte("{")) || json.Unmarshal(object, &fields) != nil {
@@ -181,20 +180,20 @@ func wrapped(object json.RawMessage) (inner []json.RawMessage) {
 	return inner
 }
 
-// soleText returns the text that is all there is in an object, under a name that is none of our keys.
+// soleText returns the text of an object that contains nothing else, under an unknown key.
 func soleText(object json.RawMessage) (text string) {
 	var fields map[string]json.RawMessage
 	if !bytes.Contains(object, []byte(`{\"`)) || json.Unmarshal(object, &fields) != nil || len(fields) != 1 || isOurs(object) {
 		return ""
 	}
 	for _, value := range fields {
-		_ = json.Unmarshal(value, &text) // anything but a text is none
+		_ = json.Unmarshal(value, &text) // other values are not texts
 	}
 	return text
 }
 
-// labelled returns the values of an object that has nothing but lines under names that are none of our keys, as in
-// {"result":{...}} and {"1":{...},"2":{...}}, in the order of the names.
+// labelled returns the values of an object that contains only lines under unknown keys, as in {"result":{...}} and
+// {"1":{...},"2":{...}}, in the order of the keys.
 func labelled(fields map[string]json.RawMessage) (lines []json.RawMessage) {
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if isKey(key) || fields[key][0] != '{' || !isOurs(fields[key]) {
@@ -205,8 +204,7 @@ func labelled(fields map[string]json.RawMessage) (lines []json.RawMessage) {
 	return lines
 }
 
-// objects returns the elements of an array of objects and of nothing else, nil for any
-// other value.
+// objects returns the elements of an array that contains only objects, nil for any other value.
 func objects(value json.RawMessage) (elements []json.RawMessage) {
 	if value[0] != '[' || json.Unmarshal(value, &elements) != nil ||
 		slices.ContainsFunc(elements, func(e json.RawMessage) bool { return e[0] != '{' }) || len(elements) == 0 {
@@ -215,9 +213,8 @@ func objects(value json.RawMessage) (elements []json.RawMessage) {
 	return elements
 }
 
-// wrapperOpening returns the offset of the first object in a wrapper with a
-// usual name, for wrappers that are too long or broken as a whole; 0 if there is
-// none.
+// wrapperOpening returns the offset of the first object in a wrapper with a usual name; 0 if there is none. It is
+// for wrappers that are too long or broken as a whole.
 func wrapperOpening(src string, at int) int {
 	groups := wrapperPrefix.FindStringSubmatchIndex(src[at:min(len(src), at+maxAhead)])
 	if groups == nil {

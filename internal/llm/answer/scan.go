@@ -17,21 +17,20 @@ const (
 	wantComma               // or the end of the object or array
 )
 
-// scan reads one object that is not JSON, and decides where its strings and the
-// object itself end. It writes the object anew, so that no repair can touch, add or lose a
-// word.
+// scan reads one object that is not valid JSON, and decides where its strings and the object end. It writes a new
+// object, so that no repair changes, adds or loses a word.
 type scan struct {
 	src   string
 	pos   int
-	limit int // offset where the scan gives up
+	limit int // offset at which the scan gives up
 
 	stack []byte // of '{' and '['
 	want  want
-	bare  bool            // a key without quotes was seen
+	bare  bool            // a key without quotes was found
 	out   json.RawMessage // the object, compact
 
 	work     *int
-	reason   string // why there is no object; "" as long as there may be one
+	reason   string // why there is no object; "" while there may be one
 	inString bool
 }
 
@@ -45,7 +44,7 @@ func (r *reader) scan(at int) *scan {
 	return s
 }
 
-// next takes one element.
+// next reads one element.
 func (s *scan) next() {
 	newLine := s.blank()
 	if s.spent() {
@@ -65,7 +64,7 @@ func (s *scan) next() {
 	case s.want == wantColon:
 		s.colon()
 	case isSeparator(first) && s.want != wantValue:
-		s.want = wantKey // commas too many say nothing
+		s.want = wantKey // superfluous commas have no meaning
 		if s.top() == '[' {
 			s.want = wantElement
 		}
@@ -80,7 +79,7 @@ func (s *scan) next() {
 	}
 }
 
-// spent tells whether the scan is at its end without an object.
+// spent reports whether the scan has reached its limit without an object.
 func (s *scan) spent() bool {
 	*s.work--
 	switch {
@@ -96,7 +95,7 @@ func (s *scan) spent() bool {
 	return true
 }
 
-// top is the bracket that is open, 0 for none.
+// top returns the innermost open bracket, 0 for none.
 func (s *scan) top() byte {
 	if len(s.stack) == 0 {
 		return 0
@@ -104,8 +103,7 @@ func (s *scan) top() byte {
 	return s.stack[len(s.stack)-1]
 }
 
-// opens takes an opening bracket. Between the elements of an array a comma may
-// be missing.
+// opens handles an opening bracket. Between the elements of an array a comma may be missing.
 func (s *scan) opens(c byte) {
 	if s.want != wantValue && s.want != wantElement && (s.want != wantComma || s.top() != '[') {
 		s.reason = ReasonBroken
@@ -128,8 +126,7 @@ func (s *scan) open(c byte) {
 	s.pass()
 }
 
-// closes takes a closing bracket, which must be the one that is due: a missing
-// bracket in between is not made up.
+// closes handles a closing bracket, which must match the innermost open one: a missing bracket is not added.
 func (s *scan) closes(c byte) {
 	fits := c == '}' && s.top() == '{' && (s.want == wantKey || s.want == wantComma) ||
 		c == ']' && s.top() == '[' && (s.want == wantElement || s.want == wantComma)
@@ -143,13 +140,13 @@ func (s *scan) closes(c byte) {
 	s.pass()
 }
 
-// pass goes on behind the mark at pos, full width or not.
+// pass moves behind the mark at pos, which may be full-width.
 func (s *scan) pass() { s.pos += width(s.src[s.pos:]) }
 
-// wantsKey tells whether what comes is a key; the comma before it may be missing.
+// wantsKey reports whether a key may follow; the comma before it may be missing.
 func (s *scan) wantsKey() bool { return s.want == wantKey || s.want == wantComma && s.top() == '{' }
 
-// write adds an element to the object, behind a comma where one is due.
+// write adds an element to the object, after a comma if one is due.
 func (s *scan) write(element string) {
 	if n := len(s.out); n > 0 && strings.IndexByte("{[:", s.out[n-1]) < 0 {
 		s.out = append(s.out, ',')
@@ -157,7 +154,7 @@ func (s *scan) write(element string) {
 	s.out = append(s.out, element...)
 }
 
-// value adds JSON that is no object or array.
+// value adds JSON that is neither object nor array.
 func (s *scan) value(element string) {
 	s.write(element)
 	s.want = wantComma

@@ -7,11 +7,10 @@ import (
 	"reverie/internal/text"
 )
 
-// maxAhead bounds, in bytes, how far a scan looks ahead through a comment or for
-// the end of a key.
+// maxAhead is the number of bytes that a scan looks ahead in a comment or for the end of a key.
 const maxAhead = 256
 
-// blank skips white space and comments, and tells whether a line ended.
+// blank skips white space and comments, and reports whether a line ended.
 func (s *scan) blank() (newLine bool) {
 	for s.pos < s.limit {
 		start := s.pos
@@ -28,15 +27,14 @@ func (s *scan) blank() (newLine bool) {
 	return newLine
 }
 
-// atComment tells whether a comment starts at pos, outside strings.
+// atComment reports whether a comment starts at pos, outside strings.
 func (s *scan) atComment(pos int) bool {
 	rest := s.src[pos:]
 	return strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "/*") ||
 		rest[0] == '#' && (pos == 0 || strings.IndexByte(" \t\n\r,{[", s.src[pos-1]) >= 0)
 }
 
-// commentEnd returns the offset behind the comment at pos; limit if it has no
-// end before.
+// commentEnd returns the offset after the comment at pos; limit if it has no end before that.
 func commentEnd(src string, pos, limit int) int {
 	if !strings.HasPrefix(src[pos:], "/*") {
 		return lineEnd(src[:limit], pos)
@@ -48,12 +46,11 @@ func commentEnd(src string, pos, limit int) int {
 	return pos + 2 + end + 2
 }
 
-// atNewObject tells whether an object of its own starts at pos, the start of a
-// line or later in it.
+// atNewObject reports whether a separate object starts at pos, at the start of a line or later in it.
 func (s *scan) atNewObject(pos int) bool { return opensObject(s.src, skipIndent(s.src, pos)) }
 
-// endsValue tells whether a quote before pos ends a value: what follows is the
-// punctuation that is due, and after a comma what is due then.
+// endsValue reports whether a quote before pos ends a value: the due punctuation follows, and after a comma the due
+// element.
 func (s *scan) endsValue(pos int) bool {
 	next, remark := s.ahead(pos)
 	if next >= s.limit {
@@ -62,7 +59,7 @@ func (s *scan) endsValue(pos int) bool {
 	first, _ := utf8.DecodeRuneInString(s.src[next:])
 	switch c := structural(s.src[next:]); {
 	case c == '}' || c == ']':
-		return c == s.top()+2 // in ASCII, brackets close two characters after they open
+		return c == s.top()+2 // in ASCII, the closing bracket is two characters after the opening one
 	case isSeparator(first):
 		for next < s.limit && isSeparator(first) {
 			next, _ = s.ahead(next + width(s.src[next:]))
@@ -72,12 +69,12 @@ func (s *scan) endsValue(pos int) bool {
 	case c != 0:
 		return false
 	case !remark && strings.ContainsAny(s.src[pos:next], "\n\r") && s.atNewObject(next):
-		return true // the object is cut off here, which the scan finds next
+		return true // the object is cut off here, which the scan detects next
 	}
 	return s.top() == '{' && quotedKey.MatchString(s.window(next))
 }
 
-// afterComma tells whether what is due after a comma starts at pos.
+// afterComma reports whether the element that is due after a comma starts at pos.
 func (s *scan) afterComma(pos int) bool {
 	rest := s.window(pos)
 	if s.top() == '[' {
@@ -95,9 +92,9 @@ const (
 )
 
 var (
-	// quotedKey is a short string without quotes or punctuation, and a colon.
+	// QuotedKey matches a short string without quotes or punctuation, and a colon.
 	quotedKey = text.NewPattern(`^` + quotes + "[^\"“”„‟＂'‘’‚‛＇`«»「」『』:：,，{}\\[\\]\\\\\n\r]{0,64}" + quotes + blanks + `[:：]`)
-	// bareKey is a name, a colon, and what can only start a value.
+	// BareKey matches a name, a colon, and what can only start a value.
 	bareKey = text.NewPattern(`^` + name + blanks + `[:：]` + blanks + `(?:` + quotes +
 		`|[\[{［｛0-9-]|(?:true|false|null|True|False|None)\b)`)
 	bareName     = text.NewPattern(`^` + name + blanks + `[:：]`)
@@ -107,16 +104,14 @@ var (
 	wholeNumber  = text.NewPattern(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
 )
 
-// endsElse tells whether a quote before pos, which does not end the value that
-// it stands in, may end something else: a key that the value has swallowed, or
-// the first of two strings that are joined.
+// endsElse reports whether a quote before pos, which does not end its value, may end something else: a key inside
+// the value's text, or the first of two joined strings.
 func (s *scan) endsElse(pos int) bool {
 	next, _ := s.ahead(pos)
 	return structural(s.src[next:]) == ':' || joined.MatchString(s.window(next))
 }
 
-// ahead looks past white space and comments, and tells whether there was a
-// comment.
+// ahead skips white space and comments, and reports whether there was a comment.
 func (s *scan) ahead(pos int) (next int, remark bool) {
 	for next = pos; next < s.limit; {
 		next = skipEscaped(s.src[:s.limit], next)
@@ -134,7 +129,7 @@ func (s *scan) ahead(pos int) (next int, remark bool) {
 	return next, remark
 }
 
-// window is the text at pos, as far as one looks ahead.
+// window returns the text at pos that the scan may look at.
 func (s *scan) window(pos int) string {
 	*s.work -= 16
 	return s.src[pos:min(s.limit, pos+maxAhead)]

@@ -8,7 +8,7 @@ import (
 	"reverie/internal/text"
 )
 
-// colon takes what stands between a key and its value.
+// colon reads what is between a key and its value.
 func (s *scan) colon() {
 	mark := equalSign.FindString(s.window(s.pos))
 	if mark == "" {
@@ -19,7 +19,7 @@ func (s *scan) colon() {
 	s.pos += len(mark)
 }
 
-// bentKey takes one of our keys that has a slip at its quotes or its colon.
+// bentKey reads a known key with a mistake in its quotes or colon.
 func (s *scan) bentKey() bool {
 	rest := s.window(s.pos)
 	if !startsOurKey(rest) || isPlainKey(rest) {
@@ -36,7 +36,7 @@ func (s *scan) bentKey() bool {
 	return false
 }
 
-// isPlainKey tells whether a key starts a text that needs no goodwill.
+// isPlainKey reports whether a text starts with a correctly written key.
 func isPlainKey(rest string) bool {
 	if key := quotedKey.FindString(rest); key != "" {
 		begin, _ := utf8.DecodeRuneInString(key)
@@ -46,7 +46,7 @@ func isPlainKey(rest string) bool {
 	return bareKey.MatchString(rest)
 }
 
-// startsBentKey tells whether a text is one of our keys with a slip.
+// startsBentKey reports whether a text starts with a known key with a mistake.
 func startsBentKey(rest string) bool {
 	return startsOurKey(rest) && slices.ContainsFunc(bentKeys, func(p *text.Pattern) bool { return p.MatchString(rest) })
 }

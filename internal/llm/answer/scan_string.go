@@ -16,14 +16,14 @@ const (
 	otherQuotes  = "`«»「」『』"
 )
 
-// isQuote tells whether a character can delimit a string.
+// isQuote reports whether a character can delimit a string.
 func isQuote(c rune) bool { return strings.ContainsRune(doubleQuotes+singleQuotes+otherQuotes, c) }
 
-// closing are the quotes that another one alone can end.
+// closing maps opening quotes to the only quote that closes them.
 var closing = map[rune]rune{'"': '"', '\'': '\'', '`': '`', '«': '»', '»': '«', '「': '」', '『': '』'}
 
-// ends tells whether a quote can end what another one began. An ASCII quote
-// ends with itself alone, since other quotes are text in it.
+// ends reports whether a quote can close a string that another one opened. An ASCII quote is closed only by itself,
+// since other quotes are text inside it.
 func ends(begin, c rune) bool {
 	switch {
 	case closing[begin] != 0:
@@ -34,7 +34,7 @@ func ends(begin, c rune) bool {
 	return strings.ContainsRune(singleQuotes, c)
 }
 
-// betweenLetters tells whether the quote at pos is an apostrophe, as in don't.
+// betweenLetters reports whether the quote at pos is an apostrophe, as in don't.
 func betweenLetters(src string, pos, size int) bool {
 	if c := src[pos]; c == '"' {
 		return false
@@ -45,8 +45,8 @@ func betweenLetters(src string, pos, size int) bool {
 	return strings.ContainsRune(singleQuotes, quote) && unicode.IsLetter(before) && unicode.IsLetter(after)
 }
 
-// quoted takes the string at pos. Raw line breaks may stand in it, and quotes
-// that were not escaped, where only one reading is possible.
+// quoted reads the string at pos. It may contain raw line breaks, and unescaped quotes if only one reading is
+// possible.
 func (s *scan) quoted() {
 	isKey := s.wantsKey()
 	begin, size := utf8.DecodeRuneInString(s.src[s.pos:])
@@ -54,11 +54,11 @@ func (s *scan) quoted() {
 	s.string(begin, isKey)
 }
 
-// string takes the rest of a string, behind the quote that begins it.
+// string reads the rest of a string, after its opening quote.
 func (s *scan) string(begin rune, isKey bool) {
 	var text strings.Builder
-	inner := 0            // quotes that turned out to be text
-	first, last := -1, -1 // where in the text they are
+	inner := 0            // number of quotes that are text
+	first, last := -1, -1 // their first and last offset in the text
 	for !s.spent() {
 		c, size := utf8.DecodeRuneInString(s.src[s.pos:])
 		switch {
@@ -101,12 +101,12 @@ func (s *scan) string(begin rune, isKey bool) {
 	s.inString = true
 }
 
-// finish adds a string whose inner quotes were not escaped. One too many at an end of it is a slip; where the text
-// may as well be one in quotes, or 27" long, nobody can tell.
+// finish adds a string with unescaped inner quotes. A superfluous quote at its end is a mistake. The string is
+// ambiguous if the text may itself be in quotes, or end in a measure such as 27".
 func (s *scan) finish(written string, begin rune, inner, first, last int) {
 	atStart, atEnd := inner > 0 && first == 0, inner > 0 && last == len(written)-1
 	if begin == '\'' && atStart && atEnd {
-		s.reason = ReasonAmbiguous // ''two'' for one
+		s.reason = ReasonAmbiguous // ''two'' quotes instead of one
 	}
 	if begin == '"' && (atStart || atEnd) {
 		switch odd := strings.Count(written, `"`)%2 == 1; {
@@ -119,7 +119,7 @@ func (s *scan) finish(written string, begin rune, inner, first, last int) {
 		}
 	}
 	next, _ := s.ahead(s.pos)
-	if s.top() == '{' && structural(s.src[next:]) == 0 { // a comma is missing: it may be in the text
+	if s.top() == '{' && structural(s.src[next:]) == 0 { // a comma is missing: it may be inside the text
 		written = strings.TrimRight(written, ",，")
 	}
 	if swallows(written) {
@@ -128,11 +128,11 @@ func (s *scan) finish(written string, begin rune, inner, first, last int) {
 	s.text(written, false)
 }
 
-// inches are a text that ends in a measure.
+// inches matches a text that ends in a measure.
 var inches = text.NewPattern(`(?:^|\s)[0-9.]+"$`)
 
-// endsOtherwise takes a quote at pos that ends a text though it is escaped, or of another kind than the one that
-// began it. One of our keys has to follow, and the quote must not be the end of what is quoted in the text.
+// endsOtherwise handles a quote at pos that ends a text although it is escaped, or of another kind than the opening
+// one. A known key must follow, and the quote must not be the end of a quotation in the text.
 func (s *scan) endsOtherwise(written func() string, begin rune) bool {
 	size := 0
 	switch rest := s.src[s.pos:]; {
@@ -161,8 +161,7 @@ func (s *scan) endsOtherwise(written func() string, begin rune) bool {
 	return true
 }
 
-// escape takes a backslash and what it escapes. A backslash that escapes nothing
-// is text, as in C:\games or \alpha.
+// escape reads a backslash and what it escapes. A backslash that escapes nothing is text, as in C:\games or \alpha.
 func (s *scan) escape(text *strings.Builder) {
 	rest := s.src[s.pos:min(s.limit, s.pos+12)]
 	c, size := utf8.DecodeRuneInString(rest[1:])
@@ -187,8 +186,8 @@ func (s *scan) escape(text *strings.Builder) {
 
 var escapes = map[rune]byte{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unicodeEscape takes \uXXXX, or two of them where they make one character, and
-// returns their length, 0 if it is none. Half a pair becomes U+FFFD.
+// unicodeEscape reads \uXXXX, or a surrogate pair, and returns its length, 0 if there is none. Half a pair becomes
+// U+FFFD.
 func unicodeEscape(rest string, text *strings.Builder) int {
 	high, ok := hexUnit(rest)
 	if !ok {
@@ -204,7 +203,7 @@ func unicodeEscape(rest string, text *strings.Builder) int {
 	return 6
 }
 
-// hexUnit reads \uXXXX.
+// hexUnit parses \uXXXX.
 func hexUnit(s string) (rune, bool) {
 	if len(s) < 6 || s[:2] != `\u` {
 		return 0, false

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// word takes what stands without quotes, up to punctuation or the end of the
-// line: a key, a number, a literal, or text.
+// word reads text without quotes, up to punctuation or the end of the line: a key, a number, a literal, or text.
 func (s *scan) word() {
 	start := s.pos
 	for s.pos < s.limit && structural(s.src[s.pos:]) == 0 && !s.atComment(s.pos) {
@@ -30,7 +29,7 @@ func (s *scan) word() {
 	case s.want == wantValue && s.goesOn(next) && s.unopened(start):
 	case isQuote(next) && text == strings.TrimLeftFunc(written, isBlank): // as in r"x" or x"
 		s.reason = ReasonBroken
-	case strings.Trim(text, ".…") == "": // dots stand for what was left out
+	case strings.Trim(text, ".…") == "": // dots for omitted text
 		s.reason = ReasonBroken
 	case strings.Contains(text, `\`) || strings.ContainsFunc(text, unicode.IsControl):
 		s.reason = ReasonBroken
@@ -52,19 +51,19 @@ func (s *scan) word() {
 	}
 }
 
-// literals are the words that are not text, in JSON's spelling and Python's.
+// literals are the words that are not text, as JSON and Python spell them.
 var literals = map[string]string{
 	"true": "true", "false": "false", "null": "null",
 	"True": "true", "False": "false", "None": "null",
 	"TRUE": "true", "FALSE": "false", "NULL": "null", "undefined": "null",
 }
 
-// unopened takes the value at start as a string whose first quote is missing, as in "reason": she says so". It has
-// to end on its line, and neither another quote nor one of our keys may stand in it.
+// unopened reads the value at start as a string without an opening quote, as in "reason": she says so". It must end
+// on its line, and contain neither another quote nor a known key.
 func (s *scan) unopened(start int) bool {
 	before := *s
 	if s.pos = start; s.src[start] == '\\' && start+1 < s.limit && s.src[start+1] == '"' {
-		s.pos += 2 // it is there, but escaped
+		s.pos += 2 // the quote is there, but escaped
 	}
 	s.string('"', false)
 	read := s.src[start:s.pos]
@@ -76,7 +75,7 @@ func (s *scan) unopened(start int) bool {
 	return false
 }
 
-// goesOn tells whether a value without quotes cannot end before the mark at pos.
+// goesOn reports whether a value without quotes cannot end before the mark at pos.
 func (s *scan) goesOn(next rune) bool {
 	if structural(s.src[s.pos:]) == ',' {
 		at, _ := s.ahead(s.pos + width(s.src[s.pos:]))

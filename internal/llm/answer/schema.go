@@ -10,7 +10,7 @@ import (
 	"reverie/internal/text"
 )
 
-// The lines that the jobs ask for. Nothing in one has been checked yet; keys that are not listed are passed over.
+// The lines that the jobs ask for. Their values are not checked yet; unknown keys are ignored.
 type (
 	// Action is a line of evolve.
 	Action struct {
@@ -48,7 +48,7 @@ type (
 	}
 	// Observation is a line of impression.
 	Observation struct {
-		None    bool     `json:"none"` // it says on purpose that there is nothing
+		None    bool     `json:"none"` // the model says explicitly that there is nothing
 		Subject string   `json:"subject"`
 		Kind    string   `json:"kind"`
 		Aliases []string `json:"aliases"`
@@ -57,7 +57,7 @@ type (
 		Features    []json.RawMessage `json:"features"`
 		Relations   []json.RawMessage `json:"relations"`
 	}
-	// Grounds are what a line rests on, or one claim of it that differs from its line.
+	// Grounds are the reason and evidence of a line, or of one claim that differs from its line.
 	Grounds struct {
 		Reason     string          `json:"reason"`
 		Confidence json.RawMessage `json:"confidence"`
@@ -79,7 +79,7 @@ type (
 	}
 )
 
-// keys are those of all lines, and of what stands in them.
+// keys are the known keys: those of all lines and of the objects in them.
 var keys = keysOf(Action{}, Fact{}, Summary{}, Verdict{}, Observation{}, Claim{}, citation{})
 
 func keysOf(lines ...any) (names []string) {
@@ -94,13 +94,13 @@ func keysOf(lines ...any) (names []string) {
 	return slices.Compact(names)
 }
 
-// isKey tells whether a name is one of our keys.
+// isKey reports whether a name is a known key.
 func isKey(name string) bool {
 	_, found := slices.BinarySearch(keys, strings.ToLower(name))
 	return found
 }
 
-// isOurs tells whether a valid object has a key that a job asked for.
+// isOurs reports whether a valid object has a known key.
 func isOurs(object json.RawMessage) bool {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(object, &fields) != nil {
@@ -116,7 +116,7 @@ func isOurs(object json.RawMessage) bool {
 
 const (
 	anyQuotes = `(?:\\*` + quotes + `)`
-	ourKey    = `(?i:KEYS)` // KEYS stands for the keys, see withKeys
+	ourKey    = `(?i:KEYS)` // withKeys replaces KEYS by the known keys
 	separator = `[,，;；、]`
 	equals    = `(?:[:：=]+>?|->)`
 	starts    = `(?:\\?` + quotes + `|[\[{［｛0-9-]|(?:true|false|null|True|False|None)\b)`
@@ -127,36 +127,36 @@ func withKeys(expr string) *text.Pattern {
 }
 
 var (
-	// bentKeys are one of our keys with a slip at its marks, and what can only start a value. The first has its colon
-	// in the quotes, the second has one outside of them, the third has none.
+	// BentKeys match a known key with a mistake in its marks, followed by what can only start a value. In the first the
+	// colon is inside the quotes, in the second one is outside, in the third there is none.
 	bentKeys = []*text.Pattern{
 		withKeys(`^(` + quotes + `(` + ourKey + `)` + blanks + `[:：]` + quotes + `[\s\x{3000}]+)` + starts),
 		withKeys(`^(` + anyQuotes + `{0,2}(` + ourKey + `)` + anyQuotes + `{0,2}` + blanks + equals + blanks + `)` + starts),
 		withKeys(`^(` + anyQuotes + `{1,2}(` + ourKey + `)` + anyQuotes + `{1,2}[\s\x{3000}]+)` + starts),
 	}
-	// swallowedKey is one of our keys in a text, beside the marks that would have ended the text.
+	// SwallowedKey matches a known key in a text, next to marks that would have ended the text.
 	swallowedKey = withKeys(quotes + `[\s\\]*(?:` +
 		`[,，;；、}\]]+[\s{\[]*` + anyQuotes + `+` + ourKey + `\b` + // ", "key
 		`|[,，;；、}\]{\[\s]+` + anyQuotes + `*` + ourKey + anyQuotes + `+` + blanks + equals + // ", key":
 		`|(?:[,，;；、}\]{\[]|` + anyQuotes + `)(?:[,，;；、}\]{\[\s]|` + anyQuotes + `)*` + ourKey + blanks + equals + // ", key:
 		`)|` + separator + blanks + anyQuotes + `+` + ourKey + anyQuotes + `*` + blanks + equals) // , "key":
-	// looseKey is one of our keys in a text that began without a quote.
+	// LooseKey matches a known key in a text without an opening quote.
 	looseKey = withKeys(`(?:^|[,，;；、{}\[\]\s"])` + ourKey + anyQuotes + `*` + blanks + equals)
 )
 
-// keyMarks are what may stand around a key.
+// keyMarks are characters that may surround a key.
 const keyMarks = doubleQuotes + singleQuotes + otherQuotes + `\,，;；、{}[]`
 
-// margin is how much around a key says whether a text has swallowed it.
+// margin is the number of characters around a key that decide whether a text has swallowed it.
 const margin = 48
 
-// swallows tells whether a text reads as if it went on into the next pair of its object.
+// swallows reports whether a text seems to continue into the next key of its object.
 func swallows(text string) bool {
 	if !strings.ContainsAny(text, doubleQuotes+singleQuotes+otherQuotes) {
 		return false
 	}
 	text = strings.Join(strings.FieldsFunc(text, isBlank), " ")
-	marked := false // a mark stands before, with nothing but a space between
+	marked := false // a mark comes before, with only a space between
 	for i := 0; i < len(text); {
 		if !isASCIIName(text[i]) {
 			c, size := utf8.DecodeRuneInString(text[i:])
@@ -180,7 +180,7 @@ func isASCIIName(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// startsOurKey tells whether a text starts with one of our keys, behind quotes and such marks.
+// startsOurKey reports whether a text starts with a known key, after quotes and similar marks.
 func startsOurKey(rest string) bool {
 	rest = strings.TrimLeft(rest, keyMarks)
 	end := 0

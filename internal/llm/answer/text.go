@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// structural returns the ASCII form of the punctuation that s starts with, full
-// width or not, and 0 if s starts with anything else.
+// structural returns the ASCII form of the punctuation, full-width or not, at the start of s; 0 if s starts with
+// anything else.
 func structural(s string) byte {
-	const wideFrom = '！' - '!' // how far the full-width forms lie behind ASCII
+	const wideFrom = '！' - '!' // distance of the full-width forms from ASCII
 	c, _ := utf8.DecodeRuneInString(s)
 	if c > wideFrom {
 		c -= wideFrom
@@ -22,15 +22,15 @@ func structural(s string) byte {
 	return 0
 }
 
-// isSeparator tells whether a character may divide pairs and elements.
+// isSeparator reports whether a character may separate pairs and elements.
 func isSeparator(c rune) bool { return strings.ContainsRune(",，;；、", c) }
 
-// escapedBlank tells whether s starts with white space that is written as an escape.
+// escapedBlank reports whether s starts with escaped white space.
 func escapedBlank(s string) bool {
 	return len(s) > 1 && s[0] == '\\' && strings.IndexByte("nrt", s[1]) >= 0
 }
 
-// skipEscaped is skipBlank that passes over such escapes too.
+// skipEscaped is skipBlank, and also skips escaped white space.
 func skipEscaped(src string, pos int) int {
 	for pos = skipBlank(src, pos); pos < len(src) && escapedBlank(src[pos:]); {
 		pos = skipBlank(src, pos+2)
@@ -38,17 +38,17 @@ func skipEscaped(src string, pos int) int {
 	return pos
 }
 
-// width is the length in bytes of the character that s starts with.
+// width returns the length in bytes of the first character of s.
 func width(s string) int {
 	_, size := utf8.DecodeRuneInString(s)
 	return size
 }
 
-// isBreak tells whether a character ends a line.
+// isBreak reports whether a character ends a line.
 func isBreak(c rune) bool { return c == '\n' || c == '\r' || c == '\u2028' || c == '\u2029' }
 
-// isBlank tells whether a character is white space outside strings, invisible
-// marks such as the byte order mark included.
+// isBlank reports whether a character is white space outside strings, including invisible marks such as the byte
+// order mark.
 func isBlank(c rune) bool { return unicode.IsSpace(c) || c == '\uFEFF' || c == '\u200B' || isBreak(c) }
 
 // lineEnd returns the offset of the next line break at or after pos, or the end.
@@ -65,18 +65,15 @@ func lineStart(src string, pos int) int {
 	return at + width(src[at:])
 }
 
-// skipIndent returns the offset of the first character of the line that is not
-// white space.
+// skipIndent returns the offset of the first character of the line that is not white space.
 func skipIndent(src string, pos int) int {
 	return skip(src, pos, func(c rune) bool { return isBlank(c) && !isBreak(c) })
 }
 
-// skipBlank returns the offset of the next character that is not white space,
-// on whatever line.
+// skipBlank returns the offset of the next character that is not white space, on any line.
 func skipBlank(src string, pos int) int { return skip(src, pos, isBlank) }
 
-// skip returns the offset of the first character at or after pos that is not of
-// this sort, or the end.
+// skip returns the offset of the first character at or after pos for which sort is false, or the end.
 func skip(src string, pos int, sort func(rune) bool) int {
 	if pos > len(src) {
 		return pos
@@ -91,8 +88,7 @@ func skip(src string, pos int, sort func(rune) bool) int {
 // maxExcerpt is in characters, after escaping.
 const maxExcerpt = 120
 
-// excerpt shows the beginning of a text on one line, with everything that does
-// not print escaped.
+// excerpt shows the beginning of a text on one line, with non-printing characters escaped.
 func excerpt(text string) string {
 	var b strings.Builder
 	room := maxExcerpt

@@ -19,8 +19,8 @@ import (
 	"reverie/internal/llm/internal/wire"
 )
 
-// inlineBytes of questions are sent with the batch, and more as a file. Google's bound is
-// 20 MB, with what the SDK writes around each question.
+// inlineBytes is the maximum size of questions that are sent inside the batch request; more are sent as a file.
+// Google's bound is 20 MB, including what the SDK writes around each question.
 const inlineBytes = 18_000_000
 
 // BatchLimits implements [llm.Batcher].
@@ -37,7 +37,7 @@ func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questio
 	if size <= c.inline {
 		source.InlinedRequests = c.inlined(questions)
 	} else {
-		ctx := wire.Raw(ctx) // the parts of an upload are answered by nothing
+		ctx := wire.Raw(ctx) // an upload's partial answers have no body
 		file, err := wire.Ask(ctx, Provider, func() (*genai.File, error) {
 			return c.sdk.Files.Upload(ctx, lines(), &genai.UploadFileConfig{DisplayName: s.Key, MIMEType: "application/jsonl"})
 		})
@@ -58,7 +58,7 @@ func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questio
 	return job.Name, nil
 }
 
-// keyName is where a question's id stands in its metadata.
+// keyName is the metadata field of a question's id.
 const keyName = "key"
 
 func (c *Client) inlined(questions []llm.BatchQuestion) []*genai.InlinedRequest {
@@ -70,7 +70,7 @@ func (c *Client) inlined(questions []llm.BatchQuestion) []*genai.InlinedRequest 
 	return requests
 }
 
-// line is a question in a file of them.
+// line returns a question as a line of a file.
 func (c *Client) line(q llm.BatchQuestion) any {
 	type generation struct {
 		Temperature     *float32 `json:"temperature,omitempty"`
@@ -89,7 +89,7 @@ func (c *Client) line(q llm.BatchQuestion) any {
 		generation{config.Temperature, config.MaxOutputTokens}}}
 }
 
-// operation is a batch as Google writes it. The SDK leaves out its counts and its error.
+// operation is a batch as Google describes it. The SDK leaves out its counts and its error.
 type operation struct {
 	Name     string          `json:"name"`
 	Error    json.RawMessage `json:"error"`
@@ -103,13 +103,13 @@ type operation struct {
 		} `json:"batchStats"`
 		Output output `json:"output"`
 	} `json:"metadata"`
-	Response output `json:"response"` // the same as Metadata.Output, in some versions
+	Response output `json:"response"` // some versions use this instead of Metadata.Output
 }
 
-// count is a number, which Google writes as a text.
+// count is a number that Google writes as a string.
 type count int
 
-// UnmarshalJSON implements json.Unmarshaler. What is no number is 0.
+// UnmarshalJSON implements json.Unmarshaler. Invalid numbers become 0.
 func (c *count) UnmarshalJSON(data []byte) error {
 	n, _ := strconv.Atoi(string(bytes.Trim(data, `"`)))
 	*c = count(n)
@@ -123,7 +123,7 @@ type output struct {
 	} `json:"inlinedResponses"`
 }
 
-// operation looks at a batch. It may hold the errors of its questions.
+// operation fetches a batch, which may include the errors of its questions.
 func (c *Client) operation(ctx context.Context, id string) (operation, error) {
 	var op operation
 	if !strings.HasPrefix(id, "batches/") {
@@ -159,7 +159,7 @@ func (c *Client) FindBatch(ctx context.Context, s llm.BatchSubmission, _, _ func
 	}
 }
 
-// phases are the states of a batch that are its end, without JOB_STATE_ or BATCH_STATE_.
+// phases are the final states of a batch, without JOB_STATE_ or BATCH_STATE_.
 var phases = map[string]llm.BatchPhase{
 	"SUCCEEDED":           llm.BatchEnded,
 	"PARTIALLY_SUCCEEDED": llm.BatchEnded,
@@ -188,8 +188,7 @@ func (c *Client) BatchState(ctx context.Context, id string) (llm.BatchState, err
 	return state, nil
 }
 
-// BatchAnswers implements [llm.Batcher]. An answer belongs to the question whose key stands
-// beside it, and never to one by its place.
+// BatchAnswers implements [llm.Batcher]. It matches answers to questions by their keys, never by their order.
 func (c *Client) BatchAnswers(ctx context.Context, id string, each func(llm.BatchAnswer) error) error {
 	op, err := c.operation(ctx, id)
 	if err != nil {
@@ -213,7 +212,7 @@ func (c *Client) BatchAnswers(ctx context.Context, id string, each func(llm.Batc
 	return nil
 }
 
-// batchAnswer reads an answer that came with the batch or in a file.
+// batchAnswer parses an answer from the batch or a file.
 func (c *Client) batchAnswer(line []byte) (out llm.BatchAnswer) {
 	var in struct {
 		Key      string `json:"key"`
@@ -241,7 +240,7 @@ func (c *Client) batchAnswer(line []byte) (out llm.BatchAnswer) {
 	return out
 }
 
-// statuses are those that a call would have failed with, by gRPC's codes.
+// statuses maps gRPC codes to the HTTP statuses with which a call would have failed.
 var statuses = map[int]int{
 	1: 499, 3: http.StatusBadRequest, 4: http.StatusRequestTimeout, 5: http.StatusNotFound, 7: http.StatusForbidden,
 	8: http.StatusTooManyRequests, 9: http.StatusBadRequest, 13: http.StatusInternalServerError,
@@ -250,7 +249,7 @@ var statuses = map[int]int{
 
 func (c *Client) refusal(why json.RawMessage) *llm.Error {
 	var status struct{ Code int }
-	_ = json.Unmarshal(why, &status) // what is left out is told by the words, or not at all
+	_ = json.Unmarshal(why, &status) // a missing field is covered by the message, or unknown
 	if len(why) == 0 {
 		why = json.RawMessage(`"no reason is given"`)
 	}

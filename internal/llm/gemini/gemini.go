@@ -1,4 +1,4 @@
-// Package gemini asks Google's models through the Gemini API.
+// Package gemini calls Google's models through the Gemini API.
 package gemini
 
 import (
@@ -16,25 +16,25 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Provider is how this adapter is called in settings, rows and errors.
+// Provider is the name of this adapter in settings, rows and errors.
 const Provider = "gemini"
 
-// DefaultBaseURL is Google's own.
+// DefaultBaseURL is Google's own API.
 const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
-// Options are the settings of a [Client]. The base URL may end in a version, such as
-// /v1beta. The width of vectors is llm.DefaultDims unless another is asked for.
+// Options are the settings of a [Client]. The base URL may end in a version, such as /v1beta. Vectors have
+// llm.DefaultDims unless another width is requested.
 type Options = llm.ClientOptions
 
-// Client is a [llm.Generator], a [llm.Embedder] and a [llm.Batcher]. It makes one HTTP
-// request a question and is safe for concurrent use.
+// Client is a [llm.Generator], a [llm.Embedder] and a [llm.Batcher]. It makes one HTTP request per question and is
+// safe for concurrent use.
 type Client struct {
 	model       string
 	temperature *float32
 	dims        int
-	inline      int64 // bytes of questions that are sent with their batch
+	inline      int64 // maximum size of questions inside a batch request
 	sdk         *genai.Client
-	api         wire.API // for what the SDK leaves out or keeps in memory as a whole
+	api         wire.API // for calls that the SDK lacks, or whose data it would keep in memory
 }
 
 var (
@@ -51,15 +51,15 @@ func New(o Options) (*Client, error) {
 	}
 	base, version := splitVersion(base)
 	caller := wire.NewClient(o.HTTPClient, Provider, o.APIKey)
-	// Backend, key and URL are all given, so that the SDK takes none of them
-	// from the environment. Without retry options it does not retry.
+	// Backend, key and URL are all set, so that the SDK takes none of them from the environment. Without retry options
+	// it does not retry.
 	client, err := genai.NewClient(context.Background(), &genai.ClientConfig{
 		APIKey:      o.APIKey,
 		Backend:     genai.BackendGeminiAPI,
 		HTTPClient:  caller,
 		HTTPOptions: genai.HTTPOptions{BaseURL: base + "/", APIVersion: version},
 	})
-	if err != nil { // its words may hold the whole configuration, key included
+	if err != nil { // its message may contain the whole configuration, including the key
 		return nil, fmt.Errorf("%s: the SDK refuses the settings: %w: check REVERIE_LLM_BASE_URL and REVERIE_LLM_API_KEY",
 			Provider, reverie.ErrConfiguration)
 	}
@@ -74,8 +74,7 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// splitVersion takes the API's version off the end of a base URL, where people
-// copy it from examples; the SDK wants it apart.
+// splitVersion separates the API's version from a base URL, as copied from examples; the SDK wants it separately.
 func splitVersion(base string) (string, string) {
 	for _, version := range []string{"v1beta", "v1alpha", "v1"} {
 		if rest, found := strings.CutSuffix(base, "/"+version); found {
@@ -85,9 +84,8 @@ func splitVersion(base string) (string, string) {
 	return base, "v1beta"
 }
 
-// Generate implements [llm.Generator]. The SDK returns a blocked prompt and an
-// answer that was cut off without an error, so only what comes as exactly one
-// candidate with the reason STOP is a whole answer.
+// Generate implements [llm.Generator]. The SDK returns no error for a blocked prompt or a truncated answer. So an
+// answer is complete only if it has exactly one candidate with the reason STOP.
 func (c *Client) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
 	answer, err := wire.Ask(ctx, Provider, func() (*genai.GenerateContentResponse, error) {
 		return c.sdk.Models.GenerateContent(ctx, c.model, genai.Text(req.User), c.config(req))
@@ -102,7 +100,7 @@ func (c *Client) config(req llm.Request) *genai.GenerateContentConfig {
 	config := &genai.GenerateContentConfig{
 		Temperature:           c.temperature,
 		MaxOutputTokens:       int32(min(max(req.MaxTokens, 0), 1<<30)),
-		AutomaticContinuation: genai.Ptr(false), // would be further requests, unseen
+		AutomaticContinuation: genai.Ptr(false), // would make further, hidden requests
 	}
 	if req.System != "" {
 		config.SystemInstruction = genai.NewContentFromText(req.System, genai.RoleUser)
@@ -129,7 +127,7 @@ func response(answer *genai.GenerateContentResponse) (llm.Response, error) {
 	return resp, nil
 }
 
-// tier is said in a header, which answers of a batch do not have.
+// tier reads the tier from a header, which batch answers do not have.
 func tier(answer *genai.GenerateContentResponse) llm.Tier {
 	if answer.SDKHTTPResponse == nil {
 		return ""
@@ -137,7 +135,7 @@ func tier(answer *genai.GenerateContentResponse) llm.Tier {
 	return wire.Tier(answer.SDKHTTPResponse.Headers.Get("X-Gemini-Service-Tier"))
 }
 
-// text joins the parts of an answer, without the model's thoughts.
+// text joins the parts of an answer without the model's thoughts.
 func text(candidate *genai.Candidate) string {
 	if candidate.Content == nil {
 		return ""
@@ -171,7 +169,7 @@ func finish(candidates []*genai.Candidate, text string) llm.Finish {
 	}
 }
 
-// usage counts thoughts as output, which is how they are billed.
+// usage counts thoughts as output, as they are billed.
 func usage(u *genai.GenerateContentResponseUsageMetadata) llm.Usage {
 	if u == nil {
 		return llm.Usage{}
@@ -183,9 +181,8 @@ func usage(u *genai.GenerateContentResponseUsageMetadata) llm.Usage {
 	}
 }
 
-// Embed implements [llm.Embedder]. The vectors are scaled to length one, since
-// the API does so only at the model's full width. Google reports no usage for
-// embeddings, so it is zero here.
+// Embed implements [llm.Embedder]. The vectors are scaled to length one, since the API does so only at the model's
+// full width. Google reports no usage for embeddings, so it is zero here.
 func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
 	contents := make([]*genai.Content, len(texts))
 	for i, text := range texts {
@@ -211,8 +208,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, llm.Us
 	return vectors, llm.Usage{}, nil
 }
 
-// normalized scales v to length one. A vector without a length stays as it is,
-// for the caller to refuse.
+// normalized scales v to length one. A zero vector stays unchanged; the caller refuses it.
 func normalized(v []float32) []float32 {
 	var square float64
 	for _, x := range v {

@@ -13,20 +13,19 @@ import (
 	"reverie/internal/llm"
 )
 
-// Answer is what a server answers to one request. The zero value is an empty
-// text, or the vectors asked for.
+// Answer is a server's answer to one request. The zero value is an empty text, or the requested vectors.
 type Answer struct {
 	Text        string
 	Finish      llm.Finish // "" = llm.FinishStop
 	Usage       llm.Usage  // zero: 100 in, 20 out
 	NoUsage     bool       // none is reported
-	NoFinish    bool       // no reason to stop is given
-	NoChoices   bool       // the answer holds no text at all
-	Tier        llm.Tier   // that it says it was made in; "" is the one asked for
-	Status      int        // of a failure; 0 = 200
-	Message     string     // of a failure, in the protocol's shape
+	NoFinish    bool       // the reason to stop is missing
+	NoChoices   bool       // the answer contains no text
+	Tier        llm.Tier   // the tier that the answer reports; "" is the requested one
+	Status      int        // of an error; 0 = 200
+	Message     string     // of an error, in the protocol's shape
 	Header      http.Header
-	Raw         *string // body, word for word, instead of the protocol's
+	Raw         *string // the exact body, instead of the protocol's
 	ContentType string  // default application/json
 	Vectors     func(texts []string) [][]float32
 
@@ -44,48 +43,46 @@ const (
 	reset
 )
 
-// Text is a whole answer.
+// Text returns a complete answer.
 func Text(text string) Answer { return Answer{Text: text} }
 
-// Lines is a whole answer of several lines.
+// Lines returns a complete answer of several lines.
 func Lines(lines ...string) Answer { return Text(strings.Join(lines, "\n")) }
 
-// Truncated is an answer that stopped at the limit of its length.
+// Truncated returns an answer that stopped at the length limit.
 func Truncated(text string) Answer { return Answer{Text: text, Finish: llm.FinishLength} }
 
-// Refused is a model that does not want to answer.
+// Refused returns the answer of a model that refuses.
 func Refused() Answer { return Answer{Finish: llm.FinishRefused} }
 
-// Prose is an answer that is not JSON Lines.
+// Prose returns an answer that is not JSON Lines.
 func Prose() Answer {
 	return Text("Sure! I have read the discussion, and I think that everybody had a good time. Shall I go on?")
 }
 
-// BrokenLines is an answer of JSON Lines as careless models write them, the
-// last one hopeless.
+// BrokenLines returns JSON Lines with the mistakes of careless models; the last one is unreadable.
 func BrokenLines() Answer {
 	return Lines("```jsonl", `{action: "keep", "old_id": 'm1',}`, `// done`, `{"action":"create","statement":`, "```")
 }
 
-// NoChoices is an answer with status 200 and nothing in it.
+// NoChoices returns an answer with status 200 and no content.
 func NoChoices() Answer { return Answer{NoChoices: true} }
 
-// Page is a web page with status 200, as a proxy or a wrong URL gives.
+// Page returns a web page with status 200, as from a proxy or a wrong URL.
 func Page() Answer {
 	page := "<!DOCTYPE html>\n<html><head><title>Welcome to nginx!</title></head><body>It works.</body></html>"
 	return Answer{Raw: &page, ContentType: "text/html; charset=utf-8"}
 }
 
-// Body is a body given word for word.
+// Body returns an answer with exactly this body.
 func Body(status int, contentType, body string) Answer {
 	return Answer{Status: status, ContentType: contentType, Raw: &body}
 }
 
-// Failure is an error in the protocol's own shape.
+// Failure returns an error in the protocol's shape.
 func Failure(status int, message string) Answer { return Answer{Status: status, Message: message} }
 
-// RateLimited is status 429, asking for a wait in whole seconds; 0 asks for
-// none.
+// RateLimited returns status 429 with a delay in whole seconds; 0 requests none.
 func RateLimited(wait time.Duration) Answer {
 	a := Failure(http.StatusTooManyRequests, "Too many requests. Please slow down.")
 	if wait > 0 {
@@ -94,33 +91,33 @@ func RateLimited(wait time.Duration) Answer {
 	return a
 }
 
-// NoCapacity is how a provider refuses the flex tier for a while: with status 429 or 503.
+// NoCapacity returns the error by which a provider temporarily refuses the flex tier: status 429 or 503.
 func NoCapacity(status int) Answer {
 	return Failure(status, "Resource unavailable: there is no capacity for this tier right now.")
 }
 
-// Redirect sends the client elsewhere.
+// Redirect redirects the client.
 func Redirect(to string) Answer {
 	a := Body(http.StatusTemporaryRedirect, "text/plain", "moved")
 	a.Header = http.Header{"Location": {to}}
 	return a
 }
 
-// Hang is no answer until the client gives up.
+// Hang answers nothing until the client gives up.
 func Hang() Answer { return Answer{manner: hanging} }
 
-// CutOff is an answer whose body ends half-way.
+// CutOff returns an answer whose body ends too early.
 func CutOff() Answer { return Answer{Text: "a text that will not arrive whole", manner: cutOff} }
 
-// Reset is a connection that breaks before the answer.
+// Reset breaks the connection before the answer.
 func Reset() Answer { return Answer{manner: reset} }
 
-// WrongCount is an answer with one embedding too few.
+// WrongCount returns one embedding too few.
 func WrongCount() Answer {
 	return Answer{Vectors: func(texts []string) [][]float32 { return vectorsOf(texts, 8)[1:] }}
 }
 
-// After delivers the answer once the gate is closed, or the client has gone.
+// After delivers the answer when the gate is closed, or when the client has disconnected.
 func (a Answer) After(gate <-chan struct{}) Answer {
 	a.gate = gate
 	return a
@@ -133,15 +130,15 @@ func (a Answer) usage() llm.Usage {
 	return a.Usage
 }
 
-// billed tells the answers that cost something.
+// billed reports whether the answer costs something.
 func (a Answer) billed() bool {
 	return a.Status < 400 && a.Raw == nil && (a.manner == whole || a.manner == cutOff)
 }
 
-// tier is the one in which a question is answered.
+// tier returns the tier in which the question is answered.
 func (a Answer) tier(req Request) llm.Tier { return cmp.Or(a.Tier, req.Tier, llm.TierStandard) }
 
-// vectors are those of the answer, or one of the width asked for per text.
+// vectors returns those of the answer, or one of the requested width per text.
 func (a Answer) vectors(s *Server, req Request) [][]float32 {
 	if a.Vectors != nil {
 		return a.Vectors(req.Texts)
@@ -186,7 +183,7 @@ func (a Answer) write(s *Server, w http.ResponseWriter, r *http.Request, req Req
 	if a.manner == cutOff {
 		_, _ = w.Write(body[:len(body)/2])
 		_ = http.NewResponseController(w).Flush()
-		panic(http.ErrAbortHandler) // closes the connection before the promised length
+		panic(http.ErrAbortHandler) // closes the connection before the announced length
 	}
 	_, _ = w.Write(body)
 }
@@ -202,8 +199,7 @@ func (a Answer) body(s *Server, req Request) []byte {
 	return body
 }
 
-// resetConnection closes the connection so that the client sees a reset, not an
-// end.
+// resetConnection closes the connection so that the client sees a reset, not an orderly end.
 func resetConnection(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

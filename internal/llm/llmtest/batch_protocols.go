@@ -14,12 +14,12 @@ import (
 	"reverie/internal/llm"
 )
 
-// batchProtocol is how one provider writes batches.
+// batchProtocol is the batch format of one provider.
 type batchProtocol struct {
 	made   func(s *Server, r *http.Request, body []byte) (*batch, error)
 	state  func(s *Server, b *batch) object
 	list   func(page []any, last string, more bool) object
-	result func(s *Server, b *batch, r Result) object // nil where none is written
+	result func(s *Server, b *batch, r Result) object // nil if it writes none
 }
 
 func batchProtocolOf(provider string) batchProtocol {
@@ -33,7 +33,7 @@ func batchProtocolOf(provider string) batchProtocol {
 	}
 }
 
-// batchRoute is the part of a path that batches and files have: what, its id, what to do.
+// batchRoute returns the part of a path that addresses batches and files: kind, id, action.
 func batchRoute(path string) []string {
 	for _, start := range []string{":batchGenerateContent", "/batches", "/files"} {
 		if at := strings.LastIndex(path, start); at >= 0 {
@@ -43,11 +43,11 @@ func batchRoute(path string) []string {
 	return nil
 }
 
-// serveBatch treats a request for batches or their files.
+// serveBatch handles a request for batches or their files.
 func (s *Server) serveBatch(w http.ResponseWriter, r *http.Request, route []string) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client has gone
+		return // the client has disconnected
 	}
 	provider := "openai"
 	switch {
@@ -64,7 +64,7 @@ func (s *Server) serveBatch(w http.ResponseWriter, r *http.Request, route []stri
 	answer.write(s, w, r, req)
 }
 
-// treat finds the answer, under the lock of the batches.
+// treat returns the answer; it holds the lock of the batches.
 func (s *Server) treat(w http.ResponseWriter, r *http.Request, req Request, body []byte, route []string) Answer {
 	s.batches.mu.Lock()
 	defer s.batches.mu.Unlock()
@@ -141,7 +141,7 @@ func encoded(o object) Answer {
 	return Body(http.StatusOK, "application/json", string(text))
 }
 
-// listed are batches from the newest on, in pages.
+// listed returns the batches, newest first, in pages.
 func (s *Server) listed(r *http.Request, provider string) Answer {
 	query := r.URL.Query()
 	value := func(names ...string) string {
@@ -152,7 +152,7 @@ func (s *Server) listed(r *http.Request, provider string) Answer {
 		}
 		return ""
 	}
-	after, limit := value("after", "after_id", "pageToken"), 2 // two a page, whatever is asked for
+	after, limit := value("after", "after_id", "pageToken"), 2 // two per page, whatever is requested
 	var page []any
 	last, more := "", false
 	for _, b := range slices.Backward(s.batches.all) {
@@ -186,8 +186,7 @@ func geminiList(page []any, last string, more bool) object {
 	return out
 }
 
-// upload takes a file: OpenAI's as a form, Gemini's in parts, to which the first request
-// opens the way.
+// upload stores a file: OpenAI's as a form, Gemini's in parts, which the first request announces.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request, provider string, body []byte, route []string) Answer {
 	if provider == "openai" {
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -214,7 +213,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, provider string,
 	return encoded(object{"file": object{"name": "files/" + route[1]}})
 }
 
-// question adds one to a batch.
+// question adds a question to a batch.
 func (b *batch) question(r *http.Request, id, path string, body []byte) error {
 	req := newRequest(b.Provider, r)
 	req.Path = path
@@ -319,7 +318,7 @@ func madeOfGemini(s *Server, r *http.Request, body []byte) (*batch, error) {
 	return b, nil
 }
 
-// lines are the results that are wanted, as JSON Lines.
+// lines returns the selected results as JSON Lines.
 func (s *Server) lines(b *batch, want func(Result) bool) []byte {
 	var out []byte
 	for _, r := range b.results {

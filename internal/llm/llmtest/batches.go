@@ -11,23 +11,23 @@ import (
 	"reverie/internal/llm"
 )
 
-// Plan is what becomes of one batch. The zero value has answered every question when it is
-// first looked at.
+// Plan is the course of one batch. With the zero value, every question is answered when a client first fetches the
+// batch.
 type Plan struct {
 	Refusal *Answer                         // instead of a batch
-	Lost    bool                            // the batch is made, and the connection breaks before the reply
-	Full    bool                            // too many tokens are under way, as each provider says so
-	Looks   int                             // how often it is found under way
-	Takes   time.Duration                   // how long it is under way, by the server's clock
-	Phase   llm.BatchPhase                  // its end; "" is llm.BatchEnded
-	Why     string                          // it failed
-	Skip    func(i int) bool                // questions that are not reached before its end
-	Fail    func(i int) bool                // questions that the model fails on
-	Arrange func(answers []Result) []Result // the answers as they are written
-	Kept    time.Duration                   // how long it is known from its making on; 0 is for ever
+	Lost    bool                            // the batch is created, and the connection breaks before the reply
+	Full    bool                            // too many queued tokens, as each provider reports it
+	Looks   int                             // number of fetches during which it is running
+	Takes   time.Duration                   // how long it runs, by the server's clock
+	Phase   llm.BatchPhase                  // its final phase; "" is llm.BatchEnded
+	Why     string                          // why it failed
+	Skip    func(i int) bool                // questions that are not reached before the end
+	Fail    func(i int) bool                // questions that the model fails to answer
+	Arrange func(answers []Result) []Result // changes the order or content of the answers
+	Kept    time.Duration                   // how long the batch is known after its creation; 0 is for ever
 }
 
-// Result is what became of one question of a batch.
+// Result is the result of one question of a batch.
 type Result struct {
 	ID      string
 	Skipped bool
@@ -35,21 +35,21 @@ type Result struct {
 	request Request
 }
 
-// Slow is a batch that is found under way some times.
+// Slow returns a batch that is running for a number of fetches.
 func Slow(looks int) Plan { return Plan{Looks: looks} }
 
-// Expired is a batch whose time is over when n questions are answered.
+// Expired returns a batch that expires when n questions are answered.
 func Expired(n int) Plan {
 	return Plan{Phase: llm.BatchExpired, Skip: func(i int) bool { return i >= n }}
 }
 
-// HalfFailed is a batch in which every other question fails.
+// HalfFailed returns a batch in which every other question fails.
 func HalfFailed() Plan { return Plan{Fail: func(i int) bool { return i%2 == 1 }} }
 
-// FailedBatch is a batch that is refused as a whole, after it was taken.
+// FailedBatch returns a batch that is refused as a whole after it was accepted.
 func FailedBatch(why string) Plan { return Plan{Phase: llm.BatchFailed, Why: why} }
 
-// SwappedKeys is a batch in which each answer stands under the key of the next question.
+// SwappedKeys returns a batch in which each answer has the key of the next question.
 func SwappedKeys() Plan {
 	return Plan{Arrange: func(answers []Result) []Result {
 		first := answers[0].ID
@@ -61,7 +61,7 @@ func SwappedKeys() Plan {
 	}}
 }
 
-// OutOfOrder is a batch whose last answer comes first.
+// OutOfOrder returns a batch whose last answer comes first.
 func OutOfOrder() Plan {
 	return Plan{Arrange: func(answers []Result) []Result {
 		slices.Reverse(answers)
@@ -69,42 +69,41 @@ func OutOfOrder() Plan {
 	}}
 }
 
-// Doubled is a batch whose answers all come twice.
+// Doubled returns a batch with every answer twice.
 func Doubled() Plan {
 	return Plan{Arrange: func(answers []Result) []Result { return append(answers, answers...) }}
 }
 
-// LostReply is a batch whose maker never learns its id.
+// LostReply returns a batch whose submitter never learns its id.
 func LostReply() Plan { return Plan{Lost: true} }
 
-// Forgotten is a batch that is not known any more after a while.
+// Forgotten returns a batch that is unknown after a while.
 func Forgotten(after time.Duration) Plan { return Plan{Kept: after} }
 
-// QueueFull is a batch that is not taken, as too many tokens are under way.
+// QueueFull returns a batch that is refused, since too many tokens are queued.
 func QueueFull() Plan { return Plan{Full: true} }
 
-// RefusedBatch is an answer to the attempt to hand in a batch.
+// RefusedBatch returns an answer that refuses the submission of a batch.
 func RefusedBatch(with Answer) Plan { return Plan{Refusal: &with} }
 
-// ScriptBatches says what becomes of the next batches, in the order in which they are handed
-// in. Those beyond have the zero plan.
+// ScriptBatches sets the plans of the next batches, in the order of submission. Further ones have the zero plan.
 func (s *Server) ScriptBatches(plans ...Plan) {
 	s.batches.mu.Lock()
 	defer s.batches.mu.Unlock()
 	s.batches.plans = append(s.batches.plans, plans...)
 }
 
-// Batch is a batch that a server has taken.
+// Batch is a batch that a server has accepted.
 type Batch struct {
 	ID        string
 	Provider  string
-	Key       string // ours, where the protocol has one
+	Key       string // the client's key, if the protocol has one
 	Questions []Request
 	Cancelled bool
 	ByFile    bool // the questions came in a file
 }
 
-// Batches are those taken so far, the oldest first.
+// Batches returns those accepted so far, oldest first.
 func (s *Server) Batches() []Batch {
 	s.batches.mu.Lock()
 	defer s.batches.mu.Unlock()
@@ -115,16 +114,15 @@ func (s *Server) Batches() []Batch {
 	return taken
 }
 
-// Charge is an answer that is billed. A question that fails or is not reached costs nothing.
+// Charge is a billed answer. A question that fails or is not reached costs nothing.
 type Charge struct {
 	Request
 	ID    string // of the question in its batch
-	Batch string // "" for one that was asked directly
+	Batch string // "" for a question that was asked directly
 	Usage llm.Usage
 }
 
-// Cost is what is billed in dollars at the standard price given: half of it in the tiers that
-// wait.
+// Cost returns the cost in dollars at the given standard price; slower tiers cost half.
 func (c Charge) Cost(standard llm.Price) float64 {
 	if c.Tier == llm.TierStandard {
 		return standard.Cost(c.Usage)
@@ -132,7 +130,7 @@ func (c Charge) Cost(standard llm.Price) float64 {
 	return standard.Cost(c.Usage) / 2
 }
 
-// Files are the ids of the files that nobody has deleted, in order.
+// Files returns the ids of the files that were not deleted, in order.
 func (s *Server) Files() (ids []string) {
 	s.batches.mu.Lock()
 	defer s.batches.mu.Unlock()
@@ -145,7 +143,7 @@ func (s *Server) Files() (ids []string) {
 	return ids
 }
 
-// Bill is what has been charged, when the batches that are under way have run to their end.
+// Bill returns all charges, after running all batches to their end.
 func (s *Server) Bill() []Charge {
 	s.batches.mu.Lock()
 	for _, b := range s.batches.all {
@@ -163,7 +161,7 @@ func (s *Server) charge(c Charge) {
 	s.bill = append(s.bill, c)
 }
 
-// batches are what a server keeps of batches and their files.
+// batches holds a server's batches and their files.
 type batches struct {
 	mu    sync.Mutex
 	plans []Plan
@@ -180,7 +178,7 @@ type batch struct {
 	ended   bool
 	results []Result
 
-	done, failed, skipped int // questions
+	done, failed, skipped int // numbers of questions
 }
 
 // keep stores a file and returns its id.
@@ -193,7 +191,7 @@ func (b *batches) keep(text []byte) string {
 	return id
 }
 
-// take makes a batch, or tells why not.
+// take accepts a batch, or returns why not.
 func (s *Server) take(b *batch) *Answer {
 	if all := &s.batches; len(all.plans) > 0 {
 		b.plan, all.plans = all.plans[0], all.plans[1:]
@@ -217,7 +215,7 @@ func (s *Server) take(b *batch) *Answer {
 	return nil
 }
 
-// known finds a batch, unless it is forgotten.
+// known returns a batch, unless it is forgotten.
 func (s *Server) known(provider, id string) *batch {
 	for _, b := range s.batches.all {
 		if b.ID == id && b.Provider == provider && !s.forgotten(b) {
@@ -231,14 +229,14 @@ func (s *Server) forgotten(b *batch) bool {
 	return b.plan.Kept > 0 && s.clock().Sub(b.made) >= b.plan.Kept
 }
 
-// look lets a batch go on.
+// look advances a batch by one fetch.
 func (s *Server) look(b *batch) {
 	if b.plan.Looks--; b.plan.Looks < 0 && s.clock().Sub(b.made) >= b.plan.Takes {
 		s.finish(b)
 	}
 }
 
-// cancel ends a batch. Without a plan, nothing has been reached.
+// cancel ends a batch. Without a plan, no question has been reached.
 func (s *Server) cancel(b *batch) {
 	if b.ended {
 		return
@@ -294,7 +292,7 @@ func (s *Server) finish(b *batch) {
 	}
 }
 
-// errorCode is what OpenAI calls the end of a batch that failed or left questions out.
+// errorCode returns OpenAI's code for a batch that failed or left questions out.
 func (b *batch) errorCode() string {
 	switch {
 	case b.plan.Full:

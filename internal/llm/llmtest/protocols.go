@@ -11,11 +11,11 @@ import (
 	"reverie/internal/llm"
 )
 
-// protocol is how one provider writes its answers.
+// protocol is the answer format of one provider.
 type protocol struct {
 	finishes map[llm.Finish]string // its words for the reasons to stop
 	answer   func(a Answer, req Request, reason any) object
-	failures map[int]string // its words for a status; 0: for any other
+	failures map[int]string // its words for a status; 0: any other status
 	failure  func(status int, word, message string) object
 }
 
@@ -52,8 +52,8 @@ var protocols = map[string]protocol{
 	},
 }
 
-// route finds the provider of a path, "" if there is none, and whether it asks for
-// vectors. A part before the route does not matter, as with servers behind a gateway.
+// route returns the provider of a path, "" if there is none, and whether the path is for vectors. It ignores a
+// prefix of the route, as gateways add.
 func route(path string) (provider string, embeds bool) {
 	for _, r := range []struct {
 		suffix, provider string
@@ -69,11 +69,11 @@ func route(path string) (provider string, embeds bool) {
 	return "", false
 }
 
-// object is a JSON object about to be written.
+// object is a JSON object to be written.
 type object map[string]any
 
-// words are a text, or the parts of one, as the protocols write them: "a",
-// [{"text":"a"}] or {"parts":[{"text":"a"}]}.
+// words are a text, or the parts of one, as the protocols write them: "a", [{"text":"a"}] or
+// {"parts":[{"text":"a"}]}.
 type words string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -92,13 +92,13 @@ func (w *words) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// oneText asks Gemini for one vector.
+// oneText is Gemini's request for one vector.
 type oneText struct {
 	Content words
 	Dims    int `json:"outputDimensionality"`
 }
 
-// read fills in what a body of any protocol asks for.
+// read fills the request from a body in any protocol.
 func (r *Request) read(body []byte, embeds bool) error {
 	var in struct {
 		Model    string
@@ -114,7 +114,7 @@ func (r *Request) read(body []byte, embeds bool) error {
 		Input       []string
 		Dimensions  int
 
-		Contents          []words // Gemini's, as all that follows
+		Contents          []words // Gemini's, like all that follows
 		ServiceTier       llm.Tier
 		SystemInstruction words
 		GenerationConfig  struct {
@@ -170,7 +170,7 @@ func (r *Request) read(body []byte, embeds bool) error {
 	return nil
 }
 
-// shape is the body of an answer as its provider writes it.
+// shape returns the body of an answer in its provider's format.
 func (a Answer) shape(s *Server, req Request) object {
 	p := protocols[req.Provider]
 	switch {
@@ -252,7 +252,7 @@ func geminiAnswer(a Answer, req Request, reason any) object {
 	return out
 }
 
-// embeddings are vectors as OpenAI and Gemini write them.
+// embeddings returns vectors in the format of OpenAI and Gemini.
 func embeddings(vectors [][]float32, req Request) object {
 	data, values := make([]any, len(vectors)), make([]any, len(vectors))
 	for i, v := range vectors {
@@ -270,10 +270,10 @@ func embeddings(vectors [][]float32, req Request) object {
 	return object{"embeddings": values}
 }
 
-// keyHeaders are where the protocols carry the key.
+// keyHeaders are the headers in which the protocols send the key.
 var keyHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"}
 
-// newRequest is what is known of a request before its body is read.
+// newRequest returns what is known of a request before its body is read.
 func newRequest(provider string, r *http.Request) Request {
 	req := Request{Provider: provider, Path: r.URL.Path, Header: r.Header.Clone()}
 	for _, name := range keyHeaders {

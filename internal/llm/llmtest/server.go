@@ -1,7 +1,6 @@
-// Package llmtest is a fake model server for tests: it speaks the wire
-// protocols of OpenAI (Chat Completions and Embeddings), Gemini and Anthropic, and those
-// of their batches, on the loopback, answers from a script, and can misbehave in the ways
-// that real servers do.
+// Package llmtest is a fake model server for tests. It speaks the protocols of OpenAI (Chat Completions and
+// Embeddings), Gemini and Anthropic, including their batches, on the loopback interface. It answers from a script,
+// and can fail in the ways of real servers.
 //
 //	srv := llmtest.New(t)
 //	srv.Script(llmtest.RateLimited(time.Second), llmtest.Lines(`{"action":"none"}`))
@@ -29,7 +28,7 @@ import (
 type Server struct {
 	t       testing.TB
 	http    *httptest.Server
-	closing chan struct{} // ends the answers that hang
+	closing chan struct{} // ends hanging answers
 
 	mu         sync.Mutex
 	dims       int
@@ -41,11 +40,10 @@ type Server struct {
 
 	clock   func() time.Time // of batches
 	batches batches
-	info    map[string]string // what routes without a script answer: "GET /props"
+	info    map[string]string // answers of routes without a script: "GET /props"
 }
 
-// queue answers requests of one kind: from the script first, then by the
-// responder.
+// queue answers requests of one kind: from the script first, then with the responder.
 type queue struct {
 	script  []Answer
 	respond func(Request) Answer
@@ -54,18 +52,16 @@ type queue struct {
 // Option changes how a server behaves.
 type Option func(*Server)
 
-// WithDims sets the width of vectors where a request asks for none; the default
-// is llm.DefaultDims.
+// WithDims sets the width of vectors for requests without one; the default is llm.DefaultDims.
 func WithDims(n int) Option { return func(s *Server) { s.dims = n } }
 
-// WithKey refuses requests that carry another key.
+// WithKey makes the server refuse requests with another key.
 func WithKey(key string) Option { return func(s *Server) { s.key = key } }
 
-// WithClock sets the time by which batches are made, take their time and are forgotten.
+// WithClock sets the clock of batches.
 func WithClock(now func() time.Time) Option { return func(s *Server) { s.clock = now } }
 
-// WithInfo has the server answer a route beside those of the protocols, such as "GET /props",
-// with a body.
+// WithInfo makes the server answer an additional route, such as "GET /props", with a body.
 func WithInfo(route, body string) Option {
 	return func(s *Server) {
 		if s.info == nil {
@@ -75,14 +71,14 @@ func WithInfo(route, body string) Option {
 	}
 }
 
-// AsLlamaCpp has the server say what llama.cpp's says of a model with such a context.
+// AsLlamaCpp makes the server describe itself as llama.cpp with a model of that context length.
 func AsLlamaCpp(model string, context int) Option {
 	return all(WithInfo("GET /v1/models", fmt.Sprintf(
 		`{"object":"list","data":[{"id":%q,"object":"model","owned_by":"llamacpp","meta":{"n_ctx_train":131072}}]}`, model)),
 		WithInfo("GET /props", fmt.Sprintf(`{"default_generation_settings":{"n_ctx":%d},"total_slots":4}`, context)))
 }
 
-// AsOllama has the server say what Ollama says. The parameters are those of the model's file.
+// AsOllama makes the server describe itself as Ollama. The parameters are those of the model's file.
 func AsOllama(model string, trained int, parameters string) Option {
 	return all(WithInfo("GET /v1/models", fmt.Sprintf(
 		`{"object":"list","data":[{"id":%q,"object":"model","owned_by":"library"}]}`, model)),
@@ -91,7 +87,7 @@ func AsOllama(model string, trained int, parameters string) Option {
 		WithInfo("GET /api/ps", `{"models":[]}`))
 }
 
-// AsVLLM has the server say what vLLM says.
+// AsVLLM makes the server describe itself as vLLM.
 func AsVLLM(model string, context int) Option {
 	return WithInfo("GET /v1/models", fmt.Sprintf(
 		`{"object":"list","data":[{"id":%q,"object":"model","owned_by":"vllm","max_model_len":%d}]}`, model, context))
@@ -105,7 +101,7 @@ func all(options ...Option) Option {
 	}
 }
 
-// New starts a server that ends with the test.
+// New starts a server that stops at the end of the test.
 func New(t testing.TB, options ...Option) *Server {
 	t.Helper()
 	s := &Server{t: t, closing: make(chan struct{}), dims: llm.DefaultDims, clock: time.Now}
@@ -130,19 +126,19 @@ func (s *Server) URL(provider string) string {
 	return s.http.URL
 }
 
-// Client is an HTTP client whose connections end with the server. Without it,
-// an adapter's idle connections outlive the test.
+// Client returns an HTTP client whose connections end with the server. Otherwise an adapter's idle connections
+// outlive the test.
 func (s *Server) Client() *http.Client { return s.http.Client() }
 
-// Script adds answers to questions, given in order, once each. A question
-// beyond the script fails the test, unless Respond is set.
+// Script adds answers to questions, each used once, in order. A question beyond the script fails the test, unless
+// Respond is set.
 func (s *Server) Script(answers ...Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.texts.script = append(s.texts.script, answers...)
 }
 
-// Respond answers the questions beyond the script.
+// Respond sets the responder for questions beyond the script.
 func (s *Server) Respond(f func(Request) Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,25 +153,25 @@ func (s *Server) ScriptEmbeddings(answers ...Answer) {
 	s.embeddings.script = append(s.embeddings.script, answers...)
 }
 
-// RespondEmbeddings answers the requests for embeddings beyond the script.
+// RespondEmbeddings sets the responder for requests for embeddings beyond the script.
 func (s *Server) RespondEmbeddings(f func(Request) Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.embeddings.respond = f
 }
 
-// Requests returns what has been asked so far, in order of arrival.
+// Requests returns all requests so far, in order of arrival.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// serve treats one HTTP request.
+// serve handles one HTTP request.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if body, known := s.info[r.Method+" "+r.URL.Path]; known {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, body) // a client that has gone does not read it
+		_, _ = io.WriteString(w, body) // a disconnected client does not read it
 		return
 	}
 	if route := batchRoute(r.URL.Path); route != nil {
@@ -189,7 +185,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client has gone
+		return // the client has disconnected
 	}
 	req := newRequest(provider, r)
 	if err := req.read(body, embeds); err != nil {
@@ -205,7 +201,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	answer.write(s, w, r, req)
 }
 
-// next records a request and finds its answer.
+// next records a request and returns its answer.
 func (s *Server) next(req Request) Answer {
 	s.mu.Lock()
 	s.requests = append(s.requests, req)
@@ -230,7 +226,7 @@ func (s *Server) next(req Request) Answer {
 	return respond(req)
 }
 
-// Request is what a server was asked, whatever the protocol.
+// Request is a request to the server, in any protocol.
 type Request struct {
 	Provider    string // openai, gemini or anthropic
 	Path        string
@@ -239,18 +235,18 @@ type Request struct {
 	User        string
 	MaxTokens   int
 	Temperature *float64
-	Texts       []string // to be embedded; nil for a question
-	Dims        int      // width asked for, 0 if none
+	Texts       []string // texts to embed; nil for a question
+	Dims        int      // requested width, 0 if none
 	Tier        llm.Tier
 	Key         string
 	Header      http.Header // without the key
 	Body        map[string]any
 }
 
-// Embedding tells whether vectors are asked for.
+// Embedding reports whether the request is for vectors.
 func (r Request) Embedding() bool { return r.Texts != nil }
 
-// pairOf numbers the pairs that models are measured on, by their texts.
+// pairOf maps the texts of the calibration pairs to the number of their pair.
 var pairOf = sync.OnceValue(func() map[string]int {
 	number := map[string]int{}
 	for i, text := range llm.CalibrationTexts() {
@@ -259,9 +255,8 @@ var pairOf = sync.OnceValue(func() map[string]int {
 	return number
 })
 
-// Vector is the embedding that a server gives a text: of length one, the same
-// for the same text, and nearly at right angles to that of any other, but for the pairs
-// that models are measured on: they have a cosine of about 0.8.
+// Vector returns the embedding of a text: of length one, always the same for a text, and almost orthogonal to those
+// of other texts. The two texts of a calibration pair have a cosine of about 0.8.
 func Vector(text string, dims int) []float32 {
 	v := direction(text, dims)
 	if pair, is := pairOf()[text]; is {

@@ -15,8 +15,7 @@ type opinion struct {
 	Relation reverie.Relation `json:"relation"`
 }
 
-// compare answers memory_compare: a statement in the same words is a duplicate, all else
-// is unrelated.
+// compare answers memory_compare: a statement in the same words is a duplicate, all others are unrelated.
 func compare(q struct {
 	Fact       memory   `json:"fact"`
 	Candidates []memory `json:"candidates"`
@@ -32,8 +31,8 @@ func compare(q struct {
 	return out
 }
 
-// sameWords tells whether two statements are the same but for articles and the like,
-// case, width, spaces and punctuation.
+// sameWords reports whether two statements differ only in articles and similar words, case, width, spaces and
+// punctuation.
 func sameWords(a, b string) bool {
 	return texts.ContentHash(withoutFillers(a)) == texts.ContentHash(withoutFillers(b))
 }

@@ -10,26 +10,24 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// What a feature weighs before it is counted. Whole words and pairs of Han
-// characters carry the meaning; the smaller and longer pieces make inflected,
-// misspelt and half-matching words resemble each other.
+// Weights of features before they are counted. Whole words and pairs of Han characters carry the meaning. Smaller
+// and longer pieces make inflected, misspelt and partly matching words similar.
 const (
 	weightWord     = 1.0
 	weightStem     = 0.6
 	weightStopWord = 0.12
 	weightNumber   = 0.9
-	weightParticle = 0.08 // a Han character that says nothing by itself
+	weightParticle = 0.08 // a Han character without meaning of its own
 	dampParticle   = 0.35 // for each such character inside a pair or longer piece
 )
 
-// What the pieces of a word and of a run of Han characters weigh, by their length.
+// Weights of pieces of words and of runs of Han characters, by length.
 var (
 	wordGrams = [5]float32{2: 0.06, 3: 0.22, 4: 0.22}
 	hanGrams  = [5]float32{1: 0.4, 2: 1.0, 3: 0.3, 4: 0.12}
 )
 
-// Features of different kinds are hashed from different seeds, so that the word
-// "is" and the piece "is" of "this" stay apart.
+// Features of different kinds have different hash seeds, so that the word "is" and the piece "is" of "this" differ.
 const (
 	seedWord   = 0x9e3779b97f4a7c15
 	seedStem   = 0xc2b2ae3d27d4eb4f
@@ -38,23 +36,22 @@ const (
 	seedHan    = 0x85ebca77c2b2ae63
 )
 
-// feature is a hashed piece of text, how often it occurred and what it weighs.
+// feature is a hashed piece of text, its count and its weight.
 type feature struct {
 	hash   uint64
 	count  float32
 	weight float32
 }
 
-// vector hashes the features of a text, signed, into the model's dimensions and
-// scales the result to length one. A text without features (empty, or nothing
-// but punctuation) gets a fixed vector, since a zero vector has no cosine.
+// vector hashes the features of a text, with signs, into the model's dimensions and scales the result to length
+// one. A text without features (empty, or only punctuation) gets a fixed vector, since a zero vector has no cosine.
 func (m *Model) vector(text string) []float32 {
 	b := bag{index: map[uint64]int32{}}
 	b.addText(fold(text))
 	sums := make([]float64, m.dims)
 	for _, f := range b.features {
 		v := float64(f.weight)
-		if f.count > 1 { // sublinear in its count
+		if f.count > 1 { // weight grows sublinearly with the count
 			v *= 1 + math.Log(float64(f.count))
 		}
 		if f.hash>>63 == 1 {
@@ -67,7 +64,7 @@ func (m *Model) vector(text string) []float32 {
 		square += v * v
 	}
 	out := make([]float32, len(sums))
-	if square < 1e-12 { // no features, or all of them cancelled out
+	if square < 1e-12 { // no features, or they cancelled out
 		out[mix(seedWord)%uint64(m.dims)] = 1
 		return out
 	}
@@ -78,8 +75,7 @@ func (m *Model) vector(text string) []float32 {
 	return out
 }
 
-// bag counts the features of one text, in the order of their first occurrence
-// so that sums are the same in every run.
+// bag counts the features of one text in the order of their first occurrence, so that sums are always the same.
 type bag struct {
 	features []feature
 	index    map[uint64]int32
@@ -116,12 +112,12 @@ func (b *bag) addWord(word string) {
 	b.add(hashText(seedWord, word), weightWord)
 	b.add(hashText(seedStem, text.Stem(word)), weightStem)
 	runes := []rune(word)
-	runes = runes[:min(len(runes), 22)] // nobody writes longer words; a paste does
-	// Grams of the word between two marks, so that its beginning and end count.
+	runes = runes[:min(len(runes), 22)] // longer words occur only in pasted text
+	// The marks make the word's beginning and end count.
 	b.addGrams([]rune("^"+string(runes)+"$"), seedGram, wordGrams)
 }
 
-// addGrams counts the pieces of one to four characters that weigh something.
+// addGrams counts the pieces of one to four characters with a weight.
 func (b *bag) addGrams(runes []rune, seed uint64, weights [5]float32) {
 	for i := range runes {
 		h := seed
@@ -165,8 +161,8 @@ func mix(h uint64) uint64 {
 	return h ^ h>>31
 }
 
-// fold brings a text into the form that is compared: NFKC, lower case, without
-// invisible characters. Text that is ASCII already takes a short way.
+// fold normalises a text for comparing: NFKC, lower case, without invisible characters. ASCII text takes a fast
+// path.
 func fold(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -189,7 +185,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// script says how a token is cut into features.
+// script is the kind of a token, which determines its features.
 type script uint8
 
 const (
@@ -219,9 +215,8 @@ func scriptOf(r rune) script {
 	return scriptNone
 }
 
-// tokens calls yield with each token of a folded text: a word with its inner
-// apostrophes and trailing + or # (don't, c++), a number with its inner
-// separators (7:30), or a run of characters of a dense script.
+// tokens calls yield with each token of a folded text. A token is a word with inner apostrophes and trailing + or #
+// (don't, c++), a number with inner separators (7:30), or a run of characters of a dense script.
 func tokens(folded string, yield func(kind script, token string)) {
 	for i := 0; i < len(folded); {
 		r, size := utf8.DecodeRuneInString(folded[i:])

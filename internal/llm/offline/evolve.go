@@ -10,19 +10,19 @@ import (
 	texts "reverie/internal/text"
 )
 
-// Limits of one answer: rather too few memories than a list of small talk.
+// Limits of one answer: it prefers too few memories to a list of small talk.
 const (
 	maxCreates  = 5
-	repeatAfter = 2 * time.Hour // the same person saying it again counts after this
-	changeRatio = 5             // at most one memory in five is rewritten or deleted at once
+	repeatAfter = 2 * time.Hour // a repetition by the same person counts after this time
+	changeRatio = 5             // at most one memory in five is updated or deleted at once
 )
 
-// memory is one that the group has.
+// memory is a memory of the group.
 type memory struct {
 	ID        string `json:"id"`
 	Statement string `json:"statement"`
 	Stale     string `json:"stale"`
-	Held      bool   `json:"held"` // only what is quoted keeps it
+	Held      bool   `json:"held"` // it stays only if it is quoted
 }
 
 // evolveLine is one line of the answer to memory_evolve.
@@ -36,15 +36,15 @@ type evolveLine struct {
 	Evidence  []citation     `json:"evidence,omitempty"`
 }
 
-// evolution is the user part of memory_evolve, and the answer in the making.
+// evolution is the user part of memory_evolve, with the state of the answer.
 type evolution struct {
 	memories  []memory
 	sentences []sentence
 	fresh     map[int]bool // ids of the new messages
-	taken     []bool       // sentences about a memory: nothing new
+	taken     []bool       // sentences about a memory, which are not new
 }
 
-// evolve answers memory_evolve: one line for each memory, then what is new.
+// evolve answers memory_evolve: one line for each memory, then new ones.
 func evolve(q struct {
 	Memories []memory  `json:"existing_memories"`
 	Earlier  []message `json:"earlier_discussions"`
@@ -60,7 +60,7 @@ func evolve(q struct {
 	return append(lines, e.create()...)
 }
 
-// cite quotes sentences. Without one of a new message there is no evidence.
+// cite quotes sentences. It returns no evidence unless one is from a new message.
 func (e *evolution) cite(sentences []sentence) []citation {
 	out := cite(sentences)
 	if !slices.ContainsFunc(out, func(c citation) bool { return e.fresh[c.Message] }) {
@@ -69,8 +69,7 @@ func (e *evolution) cite(sentences []sentence) []citation {
 	return out
 }
 
-// revise says what becomes of each memory. No more are changed at once than are applied
-// without a person.
+// revise returns the line of each memory. It changes no more memories than may be applied without a person.
 func (e *evolution) revise() []evolveLine {
 	var lines []evolveLine
 	left := max(2, len(e.memories)/changeRatio)
@@ -92,8 +91,8 @@ func (e *evolution) revise() []evolveLine {
 	return lines
 }
 
-// judge holds one memory against the messages. The last that ends it or puts a rule in
-// its place counts; what says the same supports it.
+// judge compares one memory with the messages. The last sentence that ends or replaces it decides; a sentence that
+// says the same supports it.
 func (e *evolution) judge(m memory) (l evolveLine, changes bool) {
 	known := readSentence(unattributed(m.Statement))
 	var support []sentence
@@ -132,7 +131,7 @@ func (e *evolution) judge(m memory) (l evolveLine, changes bool) {
 	return l, false
 }
 
-// turned is the line of a memory that a sentence ends or replaces.
+// turned returns the line of a memory that a sentence ends or replaces.
 func (e *evolution) turned(m memory, s sentence, ends bool, evidence []citation) (evolveLine, bool) {
 	l := evolveLine{Action: reverie.ActionDelete, OldID: m.ID, Evidence: evidence,
 		Reason: reasonEnd.of(m.Statement)}
@@ -147,17 +146,17 @@ func (e *evolution) turned(m memory, s sentence, ends bool, evidence []citation)
 	return l, true
 }
 
-// candidate is what may become a memory, and the sentences that say it.
+// candidate is a possible memory, with the sentences that say it.
 type candidate struct {
 	text   string
-	typ    reverie.Type // "" where nothing tells
+	typ    reverie.Type // "" if unknown
 	reason reason
 	tags   []string
 	proof  []sentence
 }
 
-// create proposes what was asked to be remembered, what holds from now on, and what is
-// said by two, or by one on two occasions: those with the most behind them.
+// create proposes what somebody asked to be remembered, what holds from now on, and what two people say, or one on
+// two occasions. It prefers those with the most sentences.
 func (e *evolution) create() []evolveLine {
 	var found []candidate
 	for i, s := range e.sentences {
@@ -197,9 +196,8 @@ func (e *evolution) candidate(s sentence) (candidate, bool) {
 	return c, ok && (len(c.proof) > 1 || c.reason == reasonRule && !s.self)
 }
 
-// repeats are the sentences that say the same: of others, or of the author hours apart.
-// Two people who each speak of themselves do not say the same, and a copy to the letter
-// is a paste.
+// repeats returns the sentences that say the same: by others, or by the author hours later. Two people who each
+// speak of themselves do not say the same, and an exact copy is a paste.
 func (e *evolution) repeats(s sentence) []sentence {
 	var out []sentence
 	for _, o := range e.sentences {
@@ -216,7 +214,7 @@ func (e *evolution) repeats(s sentence) []sentence {
 	return out
 }
 
-// remembered is what somebody asks to be remembered, "" for nothing.
+// remembered returns what somebody asks to be remembered, "" if nothing.
 func remembered(text string) string {
 	text = bare(text)
 	for _, cue := range words().Remember {
@@ -227,7 +225,7 @@ func remembered(text string) string {
 	return ""
 }
 
-// unattributed is a statement without the name before "says:".
+// unattributed returns a statement without the name before "says:".
 func unattributed(statement string) string {
 	for _, mark := range []string{" says: ", "说："} {
 		if name, rest, ok := strings.Cut(statement, mark); ok && plainName(name) {
@@ -237,7 +235,7 @@ func unattributed(statement string) string {
 	return statement
 }
 
-// reason is why a line changes something, in English and in Chinese.
+// reason is the reason of a line, in English and in Chinese.
 type reason [2]string
 
 var (
@@ -249,7 +247,7 @@ var (
 	reasonStale    = reason{"nothing has supported it for weeks", "已有数周没有消息支持"}
 )
 
-// of words the reason in the language of a statement.
+// of returns the reason in the language of a statement.
 func (r reason) of(statement string) string {
 	if isDense(statement) {
 		return r[1]

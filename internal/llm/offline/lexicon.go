@@ -11,7 +11,7 @@ import (
 //go:embed words.toml
 var wordsFile string
 
-// lexicon is the words that the model goes by, as words.toml explains them.
+// lexicon is the word lists of the model; words.toml explains them.
 type lexicon struct {
 	StopWords text.WordSet `toml:"stop_words"`
 	Fillers   text.WordSet `toml:"fillers"`
@@ -26,14 +26,13 @@ type lexicon struct {
 	Selves    cues         `toml:"selves"`
 }
 
-// words returns the lexicon, which is read when it is first needed.
+// words returns the lexicon, which is parsed at first use.
 var words = sync.OnceValue(func() lexicon { return text.ReadTOML[lexicon](wordsFile) })
 
-// cues are words and phrases to be found in a text: in scripts with spaces as whole
-// words, in others anywhere.
+// cues are words and phrases to search in a text: as whole words in scripts with spaces, anywhere in others.
 type cues []string
 
-// in returns those of the cues that a sentence holds.
+// in returns the cues that occur in a sentence.
 func (c cues) in(s sentence) []string {
 	var found []string
 	for _, cue := range c {

@@ -1,22 +1,19 @@
-// Package offline is a model without a model: deterministic, with no network
-// and no key. It serves to try Reverie, to run its tests, and as the baseline
-// that a real model has to beat. It is never chosen silently.
+// Package offline is a deterministic replacement for a model, without network and key. It is for trying Reverie,
+// for its tests, and as the baseline that a real model has to beat. Reverie never chooses it silently.
 //
-// Its embeddings hash words and character n-grams, so they know spelling, not
-// meaning: two ways of saying the same thing in other words, or in another
-// language, are strangers to it.
+// Its embeddings hash words and character n-grams. They know spelling, not meaning: the same thing said in other
+// words or in another language is not similar.
 //
-// Its generation is extractive: what it says is a sentence that somebody wrote, at
-// most with who wrote it. It goes by the word lists of words.toml, in English and
-// Chinese, and finds little:
+// Its generation is extractive: it returns sentences that somebody wrote, at most with the author's name. It uses
+// the word lists of words.toml, in English and Chinese, and finds little:
 //
 //   - memory_evolve: sentences that two people say, or one on two occasions; rules
 //     "from now on"; what somebody asks to be remembered; the end of a memory
-//     ("no longer"), or a rule in its place, where a sentence plainly matches it.
-//   - memory_compare: the same words, but for articles, are a duplicate; all else is
+//     ("no longer"), or a rule that replaces it, if a sentence plainly matches it.
+//   - memory_compare: the same words, except for articles, are a duplicate; all else is
 //     unrelated.
 //
-// Sessions, dreams and people need a model: it answers no question about them.
+// It does not answer questions about sessions, dreams and people, which need a model.
 package offline
 
 import (
@@ -31,24 +28,22 @@ import (
 	texts "reverie/internal/text"
 )
 
-// Names of what this package computes. They change whenever the same input
-// would give another result, so that stored vectors are never mixed.
+// Versions of what this package computes. They change whenever the same input would give another result, so that
+// stored vectors are never mixed.
 const (
 	EmbeddingModel  = "offline-ngram-v1"
 	GenerationModel = "offline-extractive-v3"
 	provider        = "offline"
 )
 
-// Calibration is what cosines of its vectors mean, measured by this package's tests. It is a
-// part of the model: with another one, other memories are compared, and recorded answers
-// are to other questions.
+// Calibration is the calibration of the vectors, measured by this package's tests. It belongs to the model: with
+// another one, other memories are compared, so recorded answers no longer fit their questions.
 var Calibration = reverie.Calibration{Floor: 0.05, Ceiling: 0.80}
 
-// DefaultDims is the width of the vectors unless New is told another.
+// DefaultDims is the default width of vectors.
 const DefaultDims = 1536
 
-// Model is both a [llm.Generator] and a [llm.Embedder]. It is safe for
-// concurrent use.
+// Model is both a [llm.Generator] and a [llm.Embedder]. It is safe for concurrent use.
 type Model struct{ dims int }
 
 var (
@@ -56,8 +51,7 @@ var (
 	_ llm.Embedder  = (*Model)(nil)
 )
 
-// New returns a model whose vectors are dims wide, DefaultDims if dims is not
-// positive.
+// New returns a model whose vectors have dims dimensions, DefaultDims if dims is not positive.
 func New(dims int) *Model {
 	if dims <= 0 {
 		dims = DefaultDims
@@ -65,9 +59,8 @@ func New(dims int) *Model {
 	return &Model{dims: dims}
 }
 
-// Generate answers the user part of the prompts memory_evolve and memory_compare with
-// JSON Lines; the system part is not read. Any other input is an [*llm.Error] with
-// FaultBadRequest. The usage is estimated.
+// Generate answers the user part of the prompts memory_evolve and memory_compare with JSON Lines; it ignores the
+// system part. Any other input is an [*llm.Error] with FaultBadRequest. The usage is estimated.
 func (m *Model) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return llm.Response{}, &llm.Error{Provider: provider, Fault: llm.FaultTimeout, Err: err}
@@ -101,13 +94,11 @@ func (m *Model) Embed(ctx context.Context, list []string) ([][]float32, llm.Usag
 	return vectors, usage, nil
 }
 
-// errUnknownPrompt refuses what this package cannot do. Questions are told apart by the
-// keys of the user part.
+// errUnknownPrompt refuses other prompts. Prompts are recognised by the keys of the user part.
 var errUnknownPrompt = errors.New("the offline baseline answers two prompts only, by the keys of their JSON object: " +
 	"memory_evolve (new_discussions) and memory_compare (fact, candidates); configure a real model for anything else")
 
-// answer answers the user part of a prompt; whole is false when the answer had to be
-// cut off at maxTokens.
+// answer answers the user part of a prompt; whole is false if the answer was cut off at maxTokens.
 func answer(user string, maxTokens int) (text string, whole bool, err error) {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(user), &keys); err != nil {
@@ -123,8 +114,8 @@ func answer(user string, maxTokens int) (text string, whole bool, err error) {
 	return "", false, errUnknownPrompt
 }
 
-// lines answers a question with JSON Lines of at most maxTokens estimated tokens (0: no
-// limit). No lines at all is said by the line none.
+// lines answers a question with JSON Lines of at most maxTokens estimated tokens (0: no limit). An answer without
+// lines is the line none.
 func lines[Q, L any](of func(Q) []L, user, none string, maxTokens int) (text string, whole bool, err error) {
 	var q Q
 	if err := json.Unmarshal([]byte(user), &q); err != nil {

@@ -13,14 +13,14 @@ import (
 
 // Bounds that keep a paste from costing more than a conversation.
 const (
-	maxMessageBytes = 4000 // read of one message
+	maxMessageBytes = 4000 // bytes read of one message
 	maxSentences    = 12   // of one message
 	readAtMost      = 600  // sentences of one question
 	maxQuote        = 160  // characters
-	maxAuthor       = 40   // characters of a name that a statement begins with
+	maxAuthor       = 40   // characters of a name at the beginning of a statement
 )
 
-// message is one message of a question. The prompts leave the role out for people.
+// message is one message of a question. The prompts leave out the role of people.
 type message struct {
 	ID     int    `json:"id"`
 	Time   string `json:"time"`
@@ -31,33 +31,33 @@ type message struct {
 
 func (m message) fromPerson() bool { return m.ID > 0 && (m.Role == "" || m.Role == "user") }
 
-// sentAt is the zero time where it cannot be read: only distances are used.
+// sentAt returns the zero time if the time is invalid: only distances matter.
 func (m message) sentAt() time.Time {
 	at, _ := time.Parse(time.RFC3339, m.Time)
 	return at
 }
 
-// citation is a message and the words of it that count.
+// citation is a message and a quote from it.
 type citation struct {
 	Message int    `json:"message"`
 	Quote   string `json:"quote"`
 }
 
-// sentence is a text, and what of it is compared. Terms are stems of words and pairs
-// of Han characters, sorted, each once.
+// sentence is a text and its terms for comparing. Terms are stems of words and pairs of Han characters, sorted,
+// without duplicates.
 type sentence struct {
 	message *message
-	text    string // as it stands in the message, trimmed
+	text    string // as in the message, trimmed
 	folded  string
-	spaced  string // the words in scripts with spaces, between spaces
+	spaced  string // words in scripts with spaces, separated by spaces
 	terms   []string
 	figures []string // numbers, days and the like
 	denied  bool
 	self    bool
-	sure    bool // neither asked nor guessed
+	sure    bool // neither a question nor a guess
 }
 
-// readSentence reads a text, such as a memory's statement.
+// readSentence parses a text, such as a memory's statement.
 func readSentence(said string) sentence {
 	s := sentence{text: said, folded: fold(said)}
 	l := words()
@@ -85,7 +85,7 @@ func readSentence(said string) sentence {
 	return s
 }
 
-// pairs cuts a run of a script without spaces at its particles, and into pairs.
+// pairs splits a run of a script without spaces at its particles, and into pairs.
 func pairs(token string) []string {
 	var out []string
 	for _, piece := range strings.FieldsFunc(token, func(r rune) bool { return strings.ContainsRune(words().Particles, r) }) {
@@ -97,13 +97,13 @@ func pairs(token string) []string {
 	return out
 }
 
-// asks goes by the mark at the end, or a Chinese particle of asking.
+// asks recognises a question by the mark at its end or a Chinese particle.
 func asks(folded string) bool {
 	trimmed := strings.TrimRight(folded, " ~～.。…!！)）\"”")
 	return strings.ContainsAny(folded, "?？") || hasAnySuffix(trimmed, "吗", "么", "呢", "没")
 }
 
-// readMessages cuts the messages of people into sentences, in order.
+// readMessages splits the messages of people into sentences, in order.
 func readMessages(messages []message) []sentence {
 	var all []sentence
 	for i := range messages {
@@ -114,7 +114,7 @@ func readMessages(messages []message) []sentence {
 		for _, text := range splitSentences(m.Text, maxSentences) {
 			text = withoutAddress(text)
 			if r, _ := utf8.DecodeRuneInString(text); !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-				continue // a command, a quotation, a mark
+				continue // a command, a quotation, or a mark
 			}
 			s := readSentence(bare(text))
 			s.message, s.text = m, text
@@ -125,7 +125,7 @@ func readMessages(messages []message) []sentence {
 	return all[:min(len(all), readAtMost)]
 }
 
-// withoutAddress cuts off the name that a sentence is addressed to: "lin: it works".
+// withoutAddress removes the name of the addressee: "lin: it works".
 func withoutAddress(text string) string {
 	name, rest, ok := strings.Cut(text, ": ")
 	if !ok || !isASCII(name) || strings.ContainsFunc(name, unicode.IsSpace) ||
@@ -135,7 +135,7 @@ func withoutAddress(text string) string {
 	return strings.TrimSpace(rest)
 }
 
-// splitSentences cuts at line ends and at marks that end a sentence, so many at most.
+// splitSentences splits at line ends and at marks that end a sentence, into at most most sentences.
 func splitSentences(text string, most int) []string {
 	text = cutBytes(text, maxMessageBytes)
 	var out []string
@@ -178,7 +178,7 @@ func cutBytes(s string, n int) string {
 	return s[:n]
 }
 
-// weight counts words; a pair of Han characters is half of one.
+// weight counts words; a pair of Han characters counts as half a word.
 func weight(terms []string) float64 {
 	n := 0.0
 	for _, t := range terms {
@@ -191,8 +191,7 @@ func weight(terms []string) float64 {
 	return n
 }
 
-// shared is the weight of what two sentences have in common, and of what each says
-// besides.
+// shared returns the weight of the common terms of two sentences, and of the terms that only one of them has.
 func shared(a, b sentence) (common, onlyA, onlyB float64) {
 	var both []string
 	for _, t := range a.terms {
@@ -204,27 +203,25 @@ func shared(a, b sentence) (common, onlyA, onlyB float64) {
 	return common, weight(a.terms) - common, weight(b.terms) - common
 }
 
-// What two sentences must have in common to be about the same, and to say the same. A
-// word is something else to say, half a word of Han characters is not.
+// What two sentences must have in common to be about the same, and to say the same. A further word makes another
+// statement; half a word of Han characters does not.
 const (
 	aboutCommon = 1.5
 	sameCommon  = 2.0
 	nothingElse = 0.5
 )
 
-// about tells whether two sentences are about the same: they have half of the words of
-// the one that says less in common.
+// about reports whether two sentences are about the same: half of the words of the shorter one are common.
 func about(a, b sentence) bool {
 	common, onlyA, onlyB := shared(a, b)
 	return common >= aboutCommon && common >= min(onlyA, onlyB)
 }
 
-// same tells whether two sentences say the same: one says nothing but what the other
-// does, neither has a number or day that the other lacks while it has others, and neither
-// denies it alone.
+// same reports whether two sentences say the same. One must say nothing beyond the other, and neither may deny it
+// alone. If both have numbers or days, neither may have one that the other lacks.
 func same(a, b sentence) bool { return supports(a, b) || supports(b, a) }
 
-// supports tells whether a sentence says what another one says, and nothing else.
+// supports reports whether a sentence says what another one says, and nothing else.
 func supports(s, known sentence) bool {
 	common, only, _ := shared(s, known)
 	return common >= sameCommon && only <= nothingElse && s.denied == known.denied &&
@@ -235,8 +232,7 @@ func within(some, all []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
 
-// quote is the sentence itself, or its beginning where it is long; "" where it cannot
-// be verified.
+// quote returns the sentence, or its beginning if it is long; "" if it cannot be verified.
 func (s sentence) quote() string {
 	runes := []rune(s.text)
 	quote := strings.TrimSpace(string(runes[:min(len(runes), maxQuote)]))
@@ -246,7 +242,7 @@ func (s sentence) quote() string {
 	return quote
 }
 
-// cite quotes sentences, one a message and at most four.
+// cite quotes sentences, one per message and at most four.
 func cite(sentences []sentence) []citation {
 	var out []citation
 	for _, s := range sentences {
@@ -259,9 +255,8 @@ func cite(sentences []sentence) []citation {
 	return out
 }
 
-// statement is a sentence as a memory: without what it begins with, in its author's
-// mouth where it speaks of him or her. ok is false where it says too little, or what
-// no memory may say.
+// statement returns a sentence as a memory: without its lead-in, and attributed to its author if it is in the first
+// person. ok is false if it says too little, or something that no memory may say.
 func (s sentence) statement() (text string, ok bool) {
 	text = bare(s.text)
 	if s.self {
@@ -278,7 +273,7 @@ func (s sentence) statement() (text string, ok bool) {
 	return text, weight(s.terms) >= aboutCommon && safety.CheckStatement(text) == nil
 }
 
-// bare is a text in one line, without lead-ins and without the mark at its end.
+// bare returns a text as one line, without lead-ins and the final mark.
 func bare(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for again := true; again; {
@@ -296,14 +291,14 @@ func bare(text string) string {
 	return strings.TrimRight(text, "。.!！;；~～ ")
 }
 
-// plainName refuses names that are more than a name: they are text from outside.
+// plainName rejects names that are more than a name, since they are untrusted text.
 func plainName(name string) bool {
 	return name != "" && utf8.RuneCountInString(name) <= maxAuthor && !strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-. ", r)
 	})
 }
 
-// isDense tells whether a text is mainly in a script without spaces.
+// isDense reports whether a text is mainly in a script without spaces.
 func isDense(s string) bool {
 	var dense, spaced float64
 	tokens(fold(s), func(kind script, token string) {

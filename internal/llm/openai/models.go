@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Models asks a server which models it has, whatever model the options name. Those of which
-// Ollama says that they make vectors stand apart; other servers do not say.
+// Models asks a server for its models, whatever model the options name. For Ollama it returns embedding models
+// separately; other servers do not tell.
 func Models(ctx context.Context, o Options) (answer, embed []string, err error) {
 	o.Model = "any"
 	c, err := New(o)

@@ -9,16 +9,15 @@ import (
 	"reverie/internal/llm/internal/wire"
 )
 
-// The servers that say how long a context they read.
+// The servers that report their context length.
 const (
 	ServerLlamaCpp = "llama.cpp"
 	ServerOllama   = "Ollama"
 	ServerVLLM     = "vLLM"
 )
 
-// Serving asks a server which one it is, and how many tokens its model reads, those of the
-// answer included: "" and 0 where it does not say. Beside the list of models only servers that
-// are known by it are asked, and for Ollama those that want no key.
+// Serving asks a server for its kind and its model's context length in tokens, including the answer: "" and 0 if
+// unknown. Beyond the list of models, it asks only servers recognised by that list, and Ollama if it needs no key.
 func Serving(ctx context.Context, o Options) (server string, tokens int, err error) {
 	c, err := New(o)
 	if err != nil {
@@ -67,18 +66,18 @@ func Serving(ctx context.Context, o Options) (server string, tokens int, err err
 	return server, tokens, nil
 }
 
-// own is where a server's own routes are.
+// own returns a client of the server's own routes, beside the OpenAI ones.
 func (c *Client) own() *wire.API {
 	own := c.api
 	own.BaseURL = strings.TrimSuffix(own.BaseURL, "/v1")
 	return &own
 }
 
-// ollamaDefault is the context that Ollama gives a model of which nobody has said more.
+// ollamaDefault is the context length of an Ollama model without a setting.
 const ollamaDefault = 4096
 
-// ollamaContext is what Ollama reads, and cuts questions to without a word: num_ctx of the
-// model, else what it is loaded with, else the default, and never more than the model has.
+// ollamaContext returns the context length to which Ollama silently cuts questions. It is the model's num_ctx,
+// otherwise that of the loaded model, otherwise the default, and never more than the model supports.
 func ollamaContext(ctx context.Context, own *wire.API, model string) int {
 	var show struct {
 		Parameters string
@@ -90,7 +89,7 @@ func ollamaContext(ctx context.Context, own *wire.API, model string) int {
 	tokens := 0
 	for line := range strings.Lines(show.Parameters) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" {
-			tokens, _ = strconv.Atoi(f[1]) // what is no number says nothing
+			tokens, _ = strconv.Atoi(f[1]) // an invalid number counts as unset
 		}
 	}
 	var loaded struct {

@@ -7,8 +7,7 @@ import (
 	"reverie/internal/llm/answer"
 )
 
-// shape is what binds an answer to the form of its lines. No server objects to the fields of
-// another one.
+// shape holds the fields that restrict an answer to its form. No server rejects the fields of another one.
 type shape struct {
 	Format     *format     `json:"response_format,omitempty"`
 	Grammar    string      `json:"grammar,omitempty"`            // llama.cpp
@@ -27,11 +26,11 @@ type structured struct {
 	Grammar string `json:"grammar"`
 }
 
-// preface is the rule of the line that answers of a batch begin with.
+// preface is the grammar rule of the line with which answers of a batch begin.
 const preface = `"{\"nonce\":" space "\"" [0-9A-Za-z_-]{1,64} "\"}"`
 
-// shapeOf is the shape of an answer, none where nothing is known of its prompt, and none for an
-// answer of a batch that would have to be one object: a line stands before it.
+// shapeOf returns the restriction of an answer. There is none for an unknown prompt. There is also none for a batch
+// answer that would have to be one object, since a line precedes it.
 func shapeOf(lines llm.Lines, req llm.Request) (s shape) {
 	form, found := answer.FormOf(req.Prompt)
 	batch := req.Tier == llm.TierBatch

@@ -1,10 +1,8 @@
-// Package recorded is a model that plays recorded answers and asks nobody. An
-// answer is found by the hash of its question, so that the same questions are
-// answered in any order and as often as they are asked.
+// Package recorded is a model that replays recorded answers and calls nobody. It finds an answer by the hash of its
+// question, so the same questions may be asked in any order and any number of times.
 //
-// Answers are JSON Lines: {"question": "<hash>", "lines": [{...}, ...]}, where
-// each of the lines is a line of the answer. `go test ./test/e2e -run TestDemo
-// -update` records those of the demo.
+// Answers are JSON Lines: {"question": "<hash>", "lines": [{...}, ...]}, where each element of lines is a line of
+// the answer. `go test ./test/e2e -run TestDemo -update` records those of the demo.
 package recorded
 
 import (
@@ -26,7 +24,7 @@ import (
 	"reverie/internal/text"
 )
 
-// The names under which calls of this model are written down.
+// The names of this model in the rows of calls.
 const (
 	Provider = "recorded"
 	Model    = "answers"
@@ -38,7 +36,7 @@ type Answer struct {
 	Lines    []json.RawMessage `json:"lines"`
 }
 
-// Text is the answer as a model writes it.
+// Text returns the answer as a model writes it.
 func (a Answer) Text() string {
 	var b strings.Builder
 	for _, line := range a.Lines {
@@ -48,8 +46,8 @@ func (a Answer) Text() string {
 	return b.String()
 }
 
-// Key names a question by its data, the user part of a prompt. The instructions
-// are left out: an answer stays good when they are worded otherwise.
+// Key identifies a question by its data, the user part of a prompt. It leaves out the instructions, so answers stay
+// valid when the prompt is reworded.
 func Key(user string) string {
 	sum := sha256.Sum256([]byte(user))
 	return hex.EncodeToString(sum[:8])
@@ -73,8 +71,8 @@ func Open(file string) (*Player, error) {
 	return New(file, data)
 }
 
-// New returns a player of answers in JSON Lines. The name says in errors where
-// they come from. Its error is a [reverie.ErrConfiguration].
+// New returns a player of answers in JSON Lines. name is their source in errors. Its error is a
+// [reverie.ErrConfiguration].
 func New(name string, data []byte) (*Player, error) {
 	list, err := Read(data)
 	if err != nil {
@@ -104,8 +102,8 @@ func Read(data []byte) ([]Answer, error) {
 	}
 }
 
-// Generate plays the answer to a question. One that has none is an [*llm.Error]
-// with [llm.FaultUnrecorded].
+// Generate returns the answer to a question. If there is none, the error is an [*llm.Error] with
+// [llm.FaultUnrecorded].
 func (p *Player) Generate(_ context.Context, req llm.Request) (llm.Response, error) {
 	key := Key(req.User)
 	a, ok := p.answers[key]
@@ -121,9 +119,8 @@ func (p *Player) Generate(_ context.Context, req llm.Request) (llm.Response, err
 	}}, nil
 }
 
-// Rekeyer is an [llm.Generator] that brings a recording up to date: it plays the
-// answers of a file in their order, or by question where that is still asked, and
-// keeps them under the questions of now.
+// Rekeyer is an [llm.Generator] that updates a recording. It returns the answers of a file in order, or by question
+// if the question is unchanged, and stores them under the current questions.
 type Rekeyer struct {
 	file string
 
@@ -142,7 +139,7 @@ func Rekey(file string) (*Rekeyer, error) {
 	return &Rekeyer{file: file, left: left}, err
 }
 
-// Generate plays the next answer.
+// Generate returns the next answer.
 func (r *Rekeyer) Generate(_ context.Context, req llm.Request) (llm.Response, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,8 +160,7 @@ func (r *Rekeyer) Generate(_ context.Context, req llm.Request) (llm.Response, er
 	return llm.Response{Text: a.Text(), Finish: llm.FinishStop}, nil
 }
 
-// Save writes the answers over those of the file. An answer that nothing asked for
-// is an error, and changes nothing.
+// Save overwrites the answers of the file. If an answer was not used, it returns an error and changes nothing.
 func (r *Rekeyer) Save() error {
 	if len(r.left) > 0 {
 		return errors.New("nothing asks any more for the answer to question " + r.left[0].Question)

@@ -1,6 +1,6 @@
 // Package static embeds texts in this process, without a server: each token has one vector in a table, and a text's
-// vector is their mean. It reads a directory in the format of model2vec, which sentence-transformers writes for its
-// StaticEmbedding too: model.safetensors, tokenizer.json and, if there is one, config.json.
+// vector is their mean. It reads a directory in the format of model2vec, which sentence-transformers also writes
+// for its StaticEmbedding: model.safetensors, tokenizer.json and, optionally, config.json.
 package static
 
 import (
@@ -20,7 +20,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// maxTokens of a text count; model2vec cuts there, too.
+// maxTokens is the number of tokens of a text that count, as in model2vec.
 const maxTokens = 512
 
 // Model is a table of token vectors with its tokenizer. It is safe for concurrent use.
@@ -30,12 +30,12 @@ type Model struct {
 
 	tokens  *tokenizer
 	rows    *tensor
-	weights []float64 // by token; nil: each counts the same
-	rowOf   []int64   // by token; nil: a token's row has its own number
+	weights []float64 // by token; nil: all tokens weigh the same
+	rowOf   []int64   // by token; nil: a token's row is its number
 }
 
-// Open reads the model in a directory. The table stays in its file; rows are read as texts ask for them. What is
-// missing, or not of this format, is [reverie.ErrConfiguration].
+// Open opens the model in a directory. The table stays in its file; rows are read when texts need them. A missing
+// file or another format is [reverie.ErrConfiguration].
 func Open(dir string) (*Model, error) {
 	m, err := open(dir)
 	if err != nil {
@@ -83,10 +83,10 @@ func open(dir string) (*Model, error) {
 	return m, err
 }
 
-// nameOf names a model by its directory and the content of its files: the same on each machine, and another one
-// after any change, so that vectors of two tables are never compared.
+// nameOf makes the name of a model from its directory and the content of its files. It is the same on each machine
+// and changes with any file, so that vectors of two tables are never compared.
 func nameOf(dir string, file *tensors, spec []byte) (string, error) {
-	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli)) // of hundreds of MB at each start, against mistakes only
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli)) // hundreds of MB at each start; it only has to detect mistakes
 	if _, err := io.Copy(sum, io.NewSectionReader(file.file, 0, file.size)); err != nil {
 		return "", err
 	}
@@ -99,7 +99,7 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// check refuses tables that do not fit their tokenizer.
+// check rejects tables that do not fit their tokenizer.
 func (m *Model) check() error {
 	known := m.rows.shape[0]
 	if m.rowOf != nil {
@@ -119,8 +119,8 @@ func (m *Model) check() error {
 	return nil
 }
 
-// Embed returns the vectors of texts, each of length one. A text without a known token has a fixed vector, since a zero
-// vector has no cosine. It is a [llm.Embedder].
+// Embed returns the vectors of texts, each of length one. A text without a known token has a fixed vector, since a
+// zero vector has no cosine. It implements [llm.Embedder].
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
@@ -170,7 +170,7 @@ func (m *Model) vector(text string) ([]float32, error) {
 	return vector, nil
 }
 
-// decode reads JSON strictly enough that a file of another kind is noticed.
+// decode parses JSON strictly enough to detect a file of another kind.
 func decode(raw []byte, into any) error {
 	if len(raw) == 0 {
 		return errors.New("it is empty")

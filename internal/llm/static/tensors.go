@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// maxHeader bounds the description of a safetensors file, in bytes; its authors' bound is the same.
+// maxHeader bounds the header of a safetensors file, in bytes; the format has the same bound.
 const maxHeader = 100_000_000
 
 // tensors is an open safetensors file: eight bytes with the length of a JSON header, the header, the numbers.
@@ -28,7 +28,7 @@ type tensor struct {
 	at     int64
 }
 
-// numberFormat is how a number is kept.
+// numberFormat is the encoding of a number.
 type numberFormat struct {
 	size int // bytes
 	read func([]byte) float64
@@ -46,7 +46,7 @@ var numberFormats = map[string]numberFormat{
 	"I8":  {1, func(b []byte) float64 { return float64(int8(b[0])) }},
 }
 
-// half is an IEEE 754 number of 16 bits.
+// half decodes an IEEE 754 number of 16 bits.
 func half(bits uint16) float64 {
 	fraction, exponent := float64(bits&0x3ff), int(bits>>10&0x1f)
 	value := math.Ldexp(1024+fraction, exponent-25)
@@ -65,7 +65,7 @@ func half(bits uint16) float64 {
 	return value
 }
 
-// openTensors opens a file, which stays open as long as the process.
+// openTensors opens a file, which stays open for the lifetime of the process.
 func openTensors(path string) (*tensors, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -130,7 +130,7 @@ func readTensors(file *os.File) (*tensors, error) {
 	return t, nil
 }
 
-// table returns the first tensor of these names that is there, which must have rows and columns.
+// table returns the first existing tensor of these names, which must have rows and columns.
 func (t *tensors) table(names ...string) (*tensor, error) {
 	for _, name := range names {
 		table, ok := t.list[name]
@@ -162,7 +162,7 @@ func (t *tensor) numbers(raw []byte) []float64 {
 	return values
 }
 
-// floats reads a list of numbers, nil where the file has none of that name.
+// floats reads a list of numbers, nil if the file has none of that name.
 func (t *tensors) floats(name string) ([]float64, error) {
 	list, ok := t.list[name]
 	if !ok {
@@ -178,7 +178,7 @@ func (t *tensors) floats(name string) ([]float64, error) {
 	return list.numbers(raw), nil
 }
 
-// integers is floats of whole numbers: 2^53 is far beyond any vocabulary.
+// integers is floats for whole numbers: 2^53 is far beyond any vocabulary.
 func (t *tensors) integers(name string) ([]int64, error) {
 	values, err := t.floats(name)
 	if values == nil || err != nil {

@@ -13,21 +13,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// tokenizer turns a text into token numbers as the Hugging Face library does by the same tokenizer.json. Tokens that
-// stand for themselves, such as [CLS], are not added, and mean nothing where a chat has them.
+// tokenizer turns a text into token numbers as the Hugging Face library does with the same tokenizer.json. It adds
+// no special tokens, such as [CLS], and ignores them in the text of a chat.
 type tokenizer struct {
 	normalize func(string) string
 	split     func([]string) []string
 	model     tokenModel
-	last      int // the highest number
+	last      int // the highest token number
 }
 
-// tokenModel cuts a piece of text into tokens. What it does not know has none.
+// tokenModel splits a piece of text into tokens. Unknown text has none.
 type tokenModel interface {
 	tokens(piece string, list []int) []int
 }
 
-// step is one step of a tokenizer.json: its type, and what that type needs.
+// step is one step of a tokenizer.json: its type, and the parameters of that type.
 type step struct {
 	Type          string            `json:"type"`
 	Normalizers   []step            `json:"normalizers"`
@@ -72,7 +72,7 @@ func newTokenizer(spec []byte) (*tokenizer, error) {
 	return t, err
 }
 
-// encode returns the tokens of a text that are known.
+// encode returns the known tokens of a text.
 func (t *tokenizer) encode(text string) (list []int) {
 	for _, piece := range t.split([]string{t.normalize(text)}) {
 		list = t.model.tokens(piece, list)
@@ -80,7 +80,7 @@ func (t *tokenizer) encode(text string) (list []int) {
 	return list
 }
 
-// sequence makes one step of several.
+// sequence combines several steps into one.
 func sequence[T any](steps []step, one func(step) (func(T) T, error)) (func(T) T, error) {
 	all := make([]func(T) T, len(steps))
 	for i, s := range steps {
@@ -97,7 +97,7 @@ func sequence[T any](steps []step, one func(step) (func(T) T, error)) (func(T) T
 	}, nil
 }
 
-// normalizer makes one step of normalizing.
+// normalizer returns the function of a normalization step.
 func normalizer(s step) (func(string) string, error) {
 	switch s.Type {
 	case "Sequence":
@@ -112,7 +112,7 @@ func normalizer(s step) (func(string) string, error) {
 		return norm.NFKC.String, nil
 	case "NFKD":
 		return norm.NFKD.String, nil
-	case "Precompiled": // SentencePiece's table is NFKC, with control characters taken out and white space made equal
+	case "Precompiled": // SentencePiece's table is NFKC, without control characters and with uniform white space
 		return func(text string) string { return clean(norm.NFKC.String(text)) }, nil
 	case "Lowercase":
 		return strings.ToLower, nil
@@ -148,7 +148,7 @@ func normalizer(s step) (func(string) string, error) {
 	return nil, fmt.Errorf("normalizer %q is not supported", s.Type)
 }
 
-// bert is the normalizer of BERT and its kin.
+// bert returns the normalizer of BERT and similar models.
 func bert(s step) func(string) string {
 	return func(text string) string {
 		if s.CleanText {
@@ -184,7 +184,7 @@ func mapRunes(text string, write func(rune, *strings.Builder)) string {
 	return b.String()
 }
 
-// clean takes control characters out, and makes all white space a space.
+// clean removes control characters, and turns all white space into spaces.
 func clean(text string) string {
 	return mapRunes(text, func(r rune, b *strings.Builder) {
 		switch {
@@ -205,13 +205,13 @@ func withoutAccents(text string) string {
 	})
 }
 
-// isHan tells the characters that BERT sets apart: the blocks of CJK ideographs.
+// isHan reports whether BERT isolates the character: the blocks of CJK ideographs.
 func isHan(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3400 && r <= 0x4DBF || r >= 0x20000 && r <= 0x2A6DF ||
 		r >= 0x2A700 && r <= 0x2CEAF || r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F
 }
 
-// splitter makes one step of splitting before the model.
+// splitter returns the function of a step that splits before the model.
 func splitter(s step) (func([]string) []string, error) {
 	switch s.Type {
 	case "Sequence":
@@ -257,12 +257,12 @@ func isolate(list []string) (out []string) {
 	return out
 }
 
-// isPunctuation takes the symbols of ASCII as punctuation, too.
+// isPunctuation counts the symbols of ASCII as punctuation.
 func isPunctuation(r rune) bool {
 	return unicode.IsPunct(r) || r < 0x80 && unicode.IsSymbol(r)
 }
 
-// metaspace writes spaces as a sign of their own, which begins the pieces.
+// metaspace replaces spaces by a sign that begins the pieces.
 func metaspace(s step) func([]string) []string {
 	prepend := s.PrependScheme != "never" && (s.PrefixSpace == nil || *s.PrefixSpace || s.PrependScheme != "")
 	return func(list []string) (out []string) {
@@ -290,7 +290,7 @@ func metaspace(s step) func([]string) []string {
 	}
 }
 
-// newModel reads the model of a tokenizer.json, and the highest number of a token.
+// newModel returns the model of a tokenizer.json, and the highest token number.
 func newModel(raw json.RawMessage) (tokenModel, int, error) {
 	var kind struct {
 		Type  string          `json:"type"`
@@ -321,13 +321,13 @@ func newModel(raw json.RawMessage) (tokenModel, int, error) {
 	return nil, 0, fmt.Errorf("its model is %q; WordPiece and Unigram are supported", kind.Type)
 }
 
-// wordPiece takes the longest token it knows from the front, again and again.
+// wordPiece repeatedly takes the longest known token from the front.
 type wordPiece struct {
 	vocabulary map[string]int
 	unknown    int
 	hasUnknown bool
-	next       string // stands before tokens that do not begin a word
-	most       int    // characters of a word
+	next       string // prefix of tokens that do not begin a word
+	most       int    // maximum number of characters of a word
 }
 
 func (m *wordPiece) tokens(word string, list []int) []int {
@@ -347,27 +347,28 @@ func (m *wordPiece) tokens(word string, list []int) []int {
 			}
 		}
 		if end == start {
-			return list // one part is unknown: the word is
+			return list // a word with an unknown part is unknown
 		}
 		start = end
 	}
 	return found
 }
 
-// unigram takes the tokens that are likeliest together.
+// unigram takes the most probable tokens.
 type unigram struct {
 	vocabulary map[string]unigramToken
 	unknown    int     // -1: none
-	penalty    float64 // of a character that no token has
-	longest    int     // bytes of a token
+	penalty    float64 // score of a character that no token contains
+	longest    int     // maximum bytes of a token
 }
 
 type unigramToken struct {
 	id    int
-	score float64 // logarithm of how often it is met
+	score float64 // logarithm of its frequency
 }
 
-// unknownPenalty is how much worse than the worst token an unknown character is, as in SentencePiece.
+// unknownPenalty is how much lower the score of an unknown character is than that of the worst token, as in
+// SentencePiece.
 const unknownPenalty = 10
 
 func newUnigram(raw json.RawMessage, unknown *int) (*unigram, int, error) {
@@ -396,11 +397,11 @@ func newUnigram(raw json.RawMessage, unknown *int) (*unigram, int, error) {
 	return m, len(vocabulary) - 1, nil
 }
 
-// reached is the best way to a place in a piece.
+// reached is the best way to a position in a piece.
 type reached struct {
 	score float64
 	from  int
-	token int // -1: none has this character
+	token int // -1: no token contains this character
 	known bool
 }
 

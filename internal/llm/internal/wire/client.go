@@ -44,11 +44,7 @@ func NewClient(base *http.Client, provider, key string) *http.Client {
 // shared is Go's default with room for as many idle connections to the one server as there may
 // be calls at once. A job that makes a client finds the connections of the job before.
 var shared = sync.OnceValue(func() http.RoundTripper {
-	t, ok := http.DefaultTransport.(*http.Transport)
-	if !ok {
-		return http.DefaultTransport
-	}
-	t = t.Clone()
+	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = t.MaxIdleConns
 	return t
 })

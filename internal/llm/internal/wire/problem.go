@@ -12,12 +12,11 @@ import (
 	"reverie/internal/llm"
 )
 
-// problem is an error as the providers write it: an object under "error"
-// (OpenAI, Anthropic, Gemini), a text there (Ollama), or a text under
-// "message" or "detail" (gateways).
+// problem is an error as the providers write it: an object under "error" (OpenAI, Anthropic, Gemini), a text there
+// (Ollama), or a text under "message" or "detail" (gateways).
 type problem struct {
 	Message string
-	Code    json.RawMessage // a text (OpenAI) or the status as a number (Gemini)
+	Code    json.RawMessage // a string (OpenAI) or the status as a number (Gemini)
 	Type    string
 	Status  string // Gemini, such as INVALID_ARGUMENT
 	Details []problemDetail
@@ -29,8 +28,7 @@ type problemDetail struct {
 	RetryDelay string `json:"retryDelay"` // such as "27s"
 }
 
-// problemIn finds the problem in the body of a failure; it is not set if there
-// is none.
+// problemIn finds the problem in the body of a failed call; the result is zero if there is none.
 func problemIn(body []byte) problem {
 	var whole struct {
 		Error   json.RawMessage `json:"error"`
@@ -48,7 +46,7 @@ func problemIn(body []byte) problem {
 	return problem{}
 }
 
-// errorIn finds the problem in the body of a success, where only "error" tells.
+// errorIn finds the problem in the body of a successful status, which must have an "error" field.
 func errorIn(body []byte) problem {
 	var whole struct {
 		Error json.RawMessage `json:"error"`
@@ -59,8 +57,7 @@ func errorIn(body []byte) problem {
 	return parseProblem(whole.Error)
 }
 
-// parseProblem reads field by field, so that one of an unexpected type does not
-// cost the others.
+// parseProblem parses each field separately, so that one of an unexpected type does not lose the others.
 func parseProblem(raw json.RawMessage) problem {
 	var p problem
 	if json.Unmarshal(raw, &p.Message) == nil {
@@ -83,7 +80,7 @@ func parseProblem(raw json.RawMessage) problem {
 
 func (p problem) isSet() bool { return p.Message != "" || p.Type != "" || p.Status != "" }
 
-// String is the provider's message, with its code where the message is silent.
+// String returns the provider's message, with its code if the message does not contain it.
 func (p problem) String() string {
 	if p.Message != "" {
 		return p.Message
@@ -91,7 +88,7 @@ func (p problem) String() string {
 	return strings.TrimSpace(p.Type + " " + p.Status)
 }
 
-// status is the HTTP status that the code stands for, 0 if it stands for none.
+// status returns the HTTP status that the code stands for, 0 if none.
 func (p problem) status() int {
 	var code int
 	if json.Unmarshal(p.Code, &code) == nil && code >= 400 && code < 600 {
@@ -100,7 +97,7 @@ func (p problem) status() int {
 	return 0
 }
 
-// text is all that the problem says, for finding words in it.
+// text returns all of the problem's text, for searching.
 func (p problem) text() string {
 	var b strings.Builder
 	for _, part := range []string{p.Message, string(p.Code), p.Type, p.Status} {
@@ -112,7 +109,7 @@ func (p problem) text() string {
 	return b.String()
 }
 
-// retryDelay is what Gemini asks for in the body, 0 if nothing.
+// retryDelay returns the delay that Gemini requests in the body, 0 if none.
 func (p problem) retryDelay() time.Duration {
 	for _, d := range p.Details {
 		if wait, err := time.ParseDuration(d.RetryDelay); err == nil && wait > 0 {
@@ -122,7 +119,7 @@ func (p problem) retryDelay() time.Duration {
 	return 0
 }
 
-// describe says in a few words what a body is that holds no error.
+// describe summarises a body without an error.
 func describe(body []byte) string {
 	text := strings.TrimSpace(string(body[:min(len(body), 4096)]))
 	if !strings.HasPrefix(text, "<") {
@@ -137,11 +134,10 @@ func describe(body []byte) string {
 	return "a web page"
 }
 
-// maxWords is how many characters of a provider's words are kept.
+// maxWords is the maximum number of characters of a provider's message.
 const maxWords = 300
 
-// shorten makes one line of readable text out of s, of maxWords characters at
-// most.
+// shorten returns s as one readable line of at most maxWords characters.
 func shorten(s string) string {
 	var b strings.Builder
 	n, space := 0, false
@@ -163,10 +159,9 @@ func shorten(s string) string {
 	return b.String()
 }
 
-// classify finds the fault in an HTTP status and the provider's words; status
-// is 0 where a gateway failed with 200 and no code. The words come first where
-// they are clearer than the status: Gemini answers a wrong key with 400, OpenAI
-// an over-long request with 429, local servers one with 500.
+// classify determines the fault from an HTTP status and the provider's message. status is 0 if a gateway failed
+// with 200 and without a code. The message has priority where it is clearer than the status: Gemini answers a wrong
+// key with 400, OpenAI an over-long request with 429, local servers one with 500.
 func classify(status int, p problem) llm.Fault {
 	words := byWords(p.text())
 	switch {
@@ -179,7 +174,7 @@ func classify(status int, p problem) llm.Fault {
 	case status >= 500, status == http.StatusConflict, status == http.StatusTooEarly:
 		return llm.FaultServer
 	case status == http.StatusUnauthorized, status == http.StatusForbidden,
-		status == http.StatusPaymentRequired: // an account without money is set right by a person, like a key
+		status == http.StatusPaymentRequired: // like a wrong key, an account without money needs a person
 		return llm.FaultUnauthorized
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
 		return llm.FaultNotFound
@@ -192,7 +187,7 @@ func classify(status int, p problem) llm.Fault {
 	}
 }
 
-// tells are words by which providers say what a status does not.
+// tells are words in providers' messages that identify a fault better than the status.
 var tells = []struct {
 	fault llm.Fault
 	words []string
@@ -227,12 +222,11 @@ func byWords(text string) llm.Fault {
 	return ""
 }
 
-// longestWait stands for any longer one.
+// longestWait is the maximum delay.
 const longestWait = 24 * time.Hour
 
-// retryAfter is how long a server asks to be left alone: Retry-After-Ms, or
-// Retry-After as seconds or as a date. It is 0 if the server does not ask, or
-// not in a way that can be understood.
+// retryAfter returns the delay that a server requests: Retry-After-Ms, or Retry-After as seconds or as a date. It
+// is 0 if there is none or it is invalid.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if d, ok := scaled(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d
