@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -95,6 +96,7 @@ func (a *app) agent(ctx context.Context, token, group string, write bool) (err e
 	}
 	day := a.DayBudget()
 	s := mcp.New(service, mcp.Options{Version: Version, Write: write, Group: who.GroupID,
+		Tick: func() <-chan time.Time { return time.After(2 * time.Second) },
 		Caller: func(ctx context.Context) (context.Context, error) {
 			c, err := caller(ctx)
 			return llm.WithBudget(api.WithCaller(ctx, c), a.Budget(day)), err

@@ -15,6 +15,8 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,6 +43,9 @@ type Options struct {
 	// revoked is refused at once. nil: it is there already.
 	Caller func(context.Context) (context.Context, error)
 	Group  string // the only one that is there; "" where there may be several
+	// Tick is when to look for changes of what clients have subscribed to. nil: they cannot, as over HTTP, where there
+	// are no sessions to tell.
+	Tick func() <-chan time.Time
 }
 
 // Server serves the tools.
@@ -48,18 +53,24 @@ type Server struct {
 	opts    Options
 	service *api.Service
 	server  *sdk.Server
+
+	mu         sync.Mutex
+	subscribed map[string]*subscription // by address
 }
 
 // New returns a server of the tools.
 func New(service *api.Service, opts Options) *Server {
 	opts.Version = cmp.Or(opts.Version, "dev")
-	s := &Server{opts: opts, service: service}
+	s := &Server{opts: opts, service: service, subscribed: map[string]*subscription{}}
 	about := instructions
 	if opts.Write {
 		about += writing
 	}
 	o := &sdk.ServerOptions{Instructions: about, Logger: quiet(service.Log),
 		Capabilities: &sdk.ServerCapabilities{Resources: &sdk.ResourceCapabilities{}}}
+	if opts.Tick != nil {
+		o.SubscribeHandler, o.UnsubscribeHandler = s.subscribe, s.unsubscribe
+	}
 	s.server = sdk.NewServer(&sdk.Implementation{Name: "reverie", Title: "Reverie: the memory of chat groups",
 		Version: opts.Version}, o)
 	s.addResources()
@@ -73,6 +84,9 @@ func New(service *api.Service, opts Options) *Server {
 // Run serves one client over a pair of streams, until it closes them or ctx is done. It
 // closes both.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	watch, end := context.WithCancel(ctx)
+	defer end()
+	go s.watch(watch)
 	err := s.server.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil

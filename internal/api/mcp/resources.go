@@ -2,9 +2,13 @@ package mcp
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,4 +113,87 @@ func (s *Server) memoriesText(ctx context.Context, group string) (string, error)
 		return "Nothing is remembered.", err
 	}
 	return recall.Quoted("memories", fmt.Sprintf("Memories: %d of %d.", len(list), reply.Total), list), err
+}
+
+// subscription is what somebody waits for.
+type subscription struct {
+	said   [sha256.Size]byte // of the text when it was last told of
+	number int               // of who wait
+}
+
+func (s *Server) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
+	uri := req.Params.URI
+	if _, part, _ := place(uri); part != "memories" {
+		return s.refused(ctx, "subscribe", problem.New(http.StatusUnprocessableEntity, "subscribe to "+memoriesURI+": nothing else tells of changes"))
+	}
+	text, err := s.textOf(ctx, uri)
+	if err != nil {
+		return s.refused(ctx, "subscribe", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub, ok := s.subscribed[uri]
+	if !ok {
+		sub = &subscription{said: sha256.Sum256([]byte(text))}
+		s.subscribed[uri] = sub
+	}
+	sub.number++
+	return nil
+}
+
+func (s *Server) unsubscribe(_ context.Context, req *sdk.UnsubscribeRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sub, ok := s.subscribed[req.Params.URI]; ok {
+		if sub.number--; sub.number <= 0 {
+			delete(s.subscribed, req.Params.URI)
+		}
+	}
+	return nil
+}
+
+// watch tells who subscribed of changes, until ctx ends.
+func (s *Server) watch(ctx context.Context) {
+	if s.opts.Tick == nil {
+		return
+	}
+	for down := false; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.opts.Tick():
+		}
+		err := s.tell(ctx)
+		if err != nil && !down && ctx.Err() == nil {
+			s.service.Log.WarnContext(ctx, "changes of resources could not be looked for", "error", err)
+		}
+		down = err != nil
+	}
+}
+
+// tell looks whether what stands at an address has changed, whatever has changed it.
+func (s *Server) tell(ctx context.Context) (err error) {
+	s.mu.Lock()
+	uris := slices.Collect(maps.Keys(s.subscribed))
+	s.mu.Unlock()
+	for _, uri := range uris {
+		text, failed := s.textOf(ctx, uri) // by a token that may be revoked by now
+		if failed == nil && s.changed(uri, sha256.Sum256([]byte(text))) {
+			failed = s.server.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri})
+		}
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// changed notes what an address says now, and tells whether it is subscribed to and has said something else.
+func (s *Server) changed(uri string, said [sha256.Size]byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub, ok := s.subscribed[uri]
+	if !ok || sub.said == said {
+		return false
+	}
+	sub.said = said
+	return true
 }

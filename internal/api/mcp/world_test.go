@@ -40,15 +40,17 @@ var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 // hall is two groups, and a service that answers for them.
 type hall struct {
 	*testing.T
-	store   *store.Store
-	service *api.Service
-	now     time.Time
-	log     strings.Builder
+	store    *store.Store
+	service  *api.Service
+	now      time.Time
+	log      strings.Builder
+	protocol string      // of the clients; "" for the newest
+	updated  chan string // addresses of resources that a client was told of
 }
 
 func newHall(t *testing.T) *hall {
 	t.Helper()
-	h := &hall{T: t, now: noon}
+	h := &hall{T: t, now: noon, updated: make(chan string, 9)}
 	clock := func() time.Time { return h.now }
 	h.store = pgtest.Open(t, pg.Options{Now: clock})
 	log := slog.New(slog.NewTextHandler(&h.log, nil))
@@ -157,10 +159,11 @@ func (h *hall) client(opts mcp.Options) *session {
 	return h.connect(&sdk.IOTransport{Reader: hears, Writer: asks})
 }
 
-// connect has a client speak the newest protocol.
+// connect has a client speak the newest protocol, or one that is named.
 func (h *hall) connect(t sdk.Transport) *session {
 	h.Helper()
-	c, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(h.Context(), t, nil)
+	o := &sdk.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { h.updated <- r.Params.URI }}
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).Connect(h.Context(), t, &sdk.ClientSessionOptions{ProtocolVersion: h.protocol})
 	h.check(err)
 	h.Cleanup(func() { _ = c.Close() })
 	return &session{h, c}
