@@ -21,7 +21,7 @@ const (
 // item is a proposal that has passed the checks.
 type item struct {
 	pipeline.Proposal
-	rests []*source // its sources, each once, in the order given
+	sources []*source // its sources, each once, in the order given
 }
 
 func proposalOf(it item) pipeline.Proposal { return it.Proposal }
@@ -29,7 +29,7 @@ func proposalOf(it item) pipeline.Proposal { return it.Proposal }
 // findings is the checked content of an answer.
 type findings struct {
 	narrative string    // checked; "" where the answer had no usable one
-	rests     []*source // sources of the narrative
+	sources   []*source // sources of the narrative
 	items     []item    // in the order of the answer
 }
 
@@ -41,7 +41,7 @@ func check(s *chunkInput, limits Limits, a reply) (found findings, refused []rev
 		c.byHandle[src.handle] = src
 	}
 	if a.narrative != nil {
-		found.narrative, found.rests = c.recount(*a.narrative)
+		found.narrative, found.sources = c.checkNarrative(*a.narrative)
 	}
 	for _, p := range a.proposals {
 		if it, ok := c.item(p); ok {
@@ -59,9 +59,9 @@ type checker struct {
 	byHandle map[string]*source
 }
 
-// recount checks the narrative. A source that was not shown is refused without the narrative, which may have no sources
-// at all.
-func (c *checker) recount(n pipeline.Proposal) (text string, rests []*source) {
+// checkNarrative checks the narrative. A source that was not shown is refused without the narrative, which may have no
+// sources at all.
+func (c *checker) checkNarrative(n pipeline.Proposal) (text string, rests []*source) {
 	text = safety.CleanSummary(n.Content, reverie.MaxStatement)
 	var broken *safety.StatementError
 	if err := safety.CheckSummary(text); errors.As(err, &broken) {
@@ -98,12 +98,12 @@ func (c *checker) item(p pipeline.Proposal) (item, bool) {
 	rule, detail := p.Fault(c.limits.MinConfidence)
 	if rule == "" {
 		rule = ruleUnknownSource
-		if it.rests, detail = c.cited(p.Sources); detail == "" {
-			rule, detail = misplaced(p)
+		if it.sources, detail = c.cited(p.Sources); detail == "" {
+			rule, detail = replaceFault(p)
 		}
 	}
 	if rule == "" {
-		rule, detail = c.groundless(it)
+		rule, detail = c.missingSources(it)
 	}
 	if rule != "" {
 		c.refused = append(c.refused, p.Refusal(rule, detail))
@@ -116,8 +116,8 @@ func (c *checker) item(p pipeline.Proposal) (item, bool) {
 	return it, true
 }
 
-// misplaced returns the rule by which a line may not replace or close its target, or "".
-func misplaced(p pipeline.Proposal) (rule, detail string) {
+// replaceFault returns the rule by which a line may not replace or close its target, or "".
+func replaceFault(p pipeline.Proposal) (rule, detail string) {
 	switch {
 	case p.Replace != "" && p.Target == nil:
 		return pipeline.RuleUnknownID, "no open item that was shown has this id"
@@ -136,18 +136,18 @@ func misplaced(p pipeline.Proposal) (rule, detail string) {
 	return "", ""
 }
 
-// groundless returns what is missing in the sources of a line, or "". A line needs a new source. It also needs at least
-// two memories, or one fact of a session that has evidence. A line that replaces an item needs only the new source,
-// since it keeps the item's sources.
-func (c *checker) groundless(it item) (rule, detail string) {
+// missingSources returns what is missing in the sources of a line, or "". A line needs a new source. It also needs at
+// least two memories, or one fact of a session that has evidence. A line that replaces an item needs only the new
+// source, since it keeps the item's sources.
+func (c *checker) missingSources(it item) (rule, detail string) {
 	switch {
-	case !slices.ContainsFunc(it.rests, func(s *source) bool { return s.fresh }):
+	case !slices.ContainsFunc(it.sources, func(s *source) bool { return s.fresh }):
 		return ruleSources, "it rests on nothing that is new since the last dream: at least one source must be"
-	case it.Target != nil || len(it.rests) > 1:
+	case it.Target != nil || len(it.sources) > 1:
 		return "", ""
-	case !it.rests[0].fact:
+	case !it.sources[0].fact:
 		return ruleSources, "it rests on one memory alone, which is no fact of a session: at least two are needed"
-	case !c.evidenced(it.rests[0]):
+	case !c.evidenced(it.sources[0]):
 		return ruleSources, "it rests on one fact alone, whose evidence is gone: at least two memories are needed"
 	}
 	return "", ""

@@ -138,7 +138,7 @@ func TestCheck(t *testing.T) {
 				if it.Keep {
 					line += "keep "
 				}
-				items = append(items, line+fmt.Sprintf("%s %s %v", it.Content, cited(it.rests), it.Tags))
+				items = append(items, line+fmt.Sprintf("%s %s %v", it.Content, cited(it.sources), it.Tags))
 				if (it.Target == nil) != (it.Replace == "") || it.Hash != text.ContentHash(it.Content) {
 					t.Errorf("%+v", it)
 				}
@@ -186,8 +186,8 @@ func TestCheckNarrative(t *testing.T) {
 		for _, r := range refused {
 			rules = append(rules, r.Action+" "+r.Handle+" "+r.Rule)
 		}
-		if p.narrative != c.text || !slices.Equal(cited(p.rests), c.rests) || !slices.Equal(rules, c.rules) {
-			t.Errorf("%s: %q %q %q, want %q %q %q", name, p.narrative, cited(p.rests), rules, c.text, c.rests, c.rules)
+		if p.narrative != c.text || !slices.Equal(cited(p.sources), c.rests) || !slices.Equal(rules, c.rules) {
+			t.Errorf("%s: %q %q %q, want %q %q %q", name, p.narrative, cited(p.sources), rules, c.text, c.rests, c.rules)
 		}
 	}
 }
@@ -219,7 +219,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("narrative %q", p.narrative)
 		}
 		for _, it := range p.items {
-			if !slices.ContainsFunc(it.rests, func(s *source) bool { return s.fresh }) || slices.ContainsFunc(it.rests, func(s *source) bool { return !known[s] }) || safety.CheckStatement(it.Content) != nil ||
+			if !slices.ContainsFunc(it.sources, func(s *source) bool { return s.fresh }) || slices.ContainsFunc(it.sources, func(s *source) bool { return !known[s] }) || safety.CheckStatement(it.Content) != nil ||
 				it.Confidence < bounds.MinConfidence || it.Done && it.Target == nil || it.Target != nil && string(reverie.DreamTypeOf(it.Target.Memory)) != it.Type {
 				t.Errorf("%+v", it)
 			}

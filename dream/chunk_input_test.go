@@ -58,7 +58,7 @@ func TestLately(t *testing.T) {
 		want    string
 	}{{9, 1000, "0123"}, {2, 1000, "02"}, {3, 1000, "023"}, {0, 1000, ""}, {9, 80, "02"}, {9, 0, ""}} {
 		got := ""
-		for _, h := range lately(heads, c.n, c.room) {
+		for _, h := range latest(heads, c.n, c.room) {
 			got += h.Statement[len(h.Statement)-1:]
 		}
 		if got != c.want {

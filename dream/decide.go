@@ -57,7 +57,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, a reply) (reverie.Plan,
 	plan.Stats.Material += len(plan.Dream.MemoryIDs)
 	if len(s.material) > 0 {
 		plan.Stats.Batches++
-		r.renew(s, &plan, found)
+		r.addNarrative(s, &plan, found)
 	}
 	return plan, nil
 }
@@ -90,7 +90,7 @@ func (s *chunkInput) plannedLines(items []item) (list []plannedLine) {
 		says[it.Hash] = says[it.Hash] || !it.Done
 	}
 	for i, it := range items {
-		evidence := s.evidenceOf(it.rests)
+		evidence := s.evidenceOf(it.sources)
 		l := decide.Line{Action: reverie.ActionCreate, Target: it.Target, Statement: it.Content, ContentHash: it.Hash,
 			Tags: tagsOf(it), Type: typeOf(it.Type),
 			Reason: fmt.Sprintf("%s, confidence %.2f", it.Type, it.Confidence), Evidence: evidence,
@@ -160,12 +160,12 @@ func (s *chunkInput) complete(step *reverie.Step, items []item, lines []plannedL
 	}
 	for _, w := range lines {
 		if w.Target != nil && w.Action != reverie.ActionDelete && w.Target.LineageID == step.LineageID {
-			step.Sources = joined(step.Sources, items[w.item].rests)
+			step.Sources = addSources(step.Sources, items[w.item].sources)
 		}
 	}
 	for _, f := range facts {
 		if f.MemoryID != "" && f.MemoryID == cmp.Or(step.MemoryID, step.Head.MemoryID) {
-			step.Sources = joined(step.Sources, items[lines[f.Line].item].rests)
+			step.Sources = addSources(step.Sources, items[lines[f.Line].item].sources)
 		}
 	}
 	if step.Action != reverie.ActionUpdate {
@@ -183,8 +183,8 @@ func (s *chunkInput) complete(step *reverie.Step, items []item, lines []plannedL
 	}
 }
 
-// joined adds sources to a list, each once.
-func joined(list []reverie.Source, more []*source) []reverie.Source {
+// addSources adds sources to a list, each once.
+func addSources(list []reverie.Source, more []*source) []reverie.Source {
 	for _, src := range more {
 		if one := (reverie.Source{MemoryID: src.head.ID, LineageID: src.head.LineageID}); !slices.Contains(list, one) {
 			list = append(list, one)
@@ -243,9 +243,9 @@ const (
 	maxNarrative = 20 // sources of the narrative
 )
 
-// renew adds the narrative to the plan, or to its held part. It is no item, so the decider does not see it, and it has
-// a hash of its own. Without a usable narrative in the answer, the earlier one stays.
-func (r *run) renew(s *chunkInput, plan *reverie.Plan, p findings) {
+// addNarrative adds the narrative to the plan, or to its held part. It is no item, so the decider does not see it, and
+// it has a hash of its own. Without a usable narrative in the answer, the earlier one stays.
+func (r *run) addNarrative(s *chunkInput, plan *reverie.Plan, p findings) {
 	if p.narrative == "" {
 		stays := "the narrative stays as it was"
 		if s.state.Narrative == nil {
@@ -254,7 +254,7 @@ func (r *run) renew(s *chunkInput, plan *reverie.Plan, p findings) {
 		r.recorder.Warn(stays + ": the answer held none that can be kept")
 		return
 	}
-	step := s.narrate(plan, p)
+	step := s.narrativeStep(plan, p)
 	switch {
 	case plan.HeldAll:
 		plan.Held = append(plan.Held, step)
@@ -268,9 +268,9 @@ func (r *run) renew(s *chunkInput, plan *reverie.Plan, p findings) {
 	plan.Steps = append(plan.Steps, step)
 }
 
-// narrate returns the step that writes the new narrative.
-func (s *chunkInput) narrate(plan *reverie.Plan, p findings) reverie.Step {
-	rests := p.rests
+// narrativeStep returns the step that writes the new narrative.
+func (s *chunkInput) narrativeStep(plan *reverie.Plan, p findings) reverie.Step {
+	rests := p.sources
 	if len(rests) == 0 { // by default the summaries, and memories of the group
 		rests = slices.DeleteFunc(slices.Clone(s.material), func(src *source) bool { return src.fact })
 	}
@@ -280,13 +280,13 @@ func (s *chunkInput) narrate(plan *reverie.Plan, p findings) reverie.Step {
 	})
 	rests = rests[:min(len(rests), maxNarrative)]
 	return decide.SummaryStep(reverie.Step{Statement: p.narrative, ContentHash: text.SummaryHash("", p.narrative),
-		Tags: []string{reverie.TagDream, reverie.TagSummary}, Evidence: s.evidenceOf(rests), Sources: joined(nil, rests),
-		Reason: fmt.Sprintf("looks back on %s and %s up to %s", counted(len(plan.Dream.Sessions), "session", "sessions"),
-			counted(len(plan.Dream.MemoryIDs), "memory", "memories"), s.asOf)}, s.state.Narrative, time.Time{})
+		Tags: []string{reverie.TagDream, reverie.TagSummary}, Evidence: s.evidenceOf(rests), Sources: addSources(nil, rests),
+		Reason: fmt.Sprintf("looks back on %s and %s up to %s", countNoun(len(plan.Dream.Sessions), "session", "sessions"),
+			countNoun(len(plan.Dream.MemoryIDs), "memory", "memories"), s.asOf)}, s.state.Narrative, time.Time{})
 }
 
-// counted formats a number with its noun.
-func counted(n int, one, many string) string {
+// countNoun formats a number with its noun.
+func countNoun(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -97,8 +97,8 @@ type Result struct {
 // purposeDream marks the calls of this job in the ledger.
 const purposeDream = "dream"
 
-// errGone ends an interrupted dream whose material is no longer new.
-var errGone = errors.New("it was interrupted, and nothing is new any more of what it was about")
+// errNotNew ends an interrupted dream whose material is no longer new.
+var errNotNew = errors.New("it was interrupted, and nothing is new any more of what it was about")
 
 // run is one run in progress.
 type run struct {
@@ -168,7 +168,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	return pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (bool, error) {
-		more := (len(s.left) > 0 || s.taken) && !r.req.DryRun
+		more := (len(s.left) > 0 || s.resumed) && !r.req.DryRun
 		return more, r.apply(ctx, plan, !more)
 	})
 }
@@ -205,9 +205,9 @@ func (r *run) saveChunk(ctx context.Context, s *chunkInput, status reverie.Chunk
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	end := err
 	if r.result.None != "" && err == nil { // an interrupted dream
-		end = errGone
+		end = errNotNew
 	}
-	if ended := r.recorder.End(ctx, end); ended != errGone {
+	if ended := r.recorder.End(ctx, end); ended != errNotNew {
 		err = ended
 	}
 	if r.recorder.Complete(&r.result.Result, err); r.result.None != "" && err == nil {

@@ -55,7 +55,7 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	if c := r.resume; c != nil {
 		r.resume = nil
 		q := r.query
-		q.MemoryIDs, s.taken = c.MemoryIDs, true
+		q.MemoryIDs, s.resumed = c.MemoryIDs, true
 		if s.state, err = r.fetch(ctx, q); err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 		})
 	}
 	if len(s.state.Material) == 0 {
-		s.taken = false
+		s.resumed = false
 		s.state, err = r.fetch(ctx, r.query)
 		if errors.Is(err, reverie.ErrNotFound) && r.recorder.Row.ID != "" {
 			return nil, nil // the last session of the dream has merged with another one
@@ -116,7 +116,7 @@ func (r *run) fetch(ctx context.Context, q reverie.DreamQuery) (reverie.DreamSta
 // chunkInput is one question as the model sees it, and what the parser of the answer needs.
 type chunkInput struct {
 	no      int
-	taken   bool // resumed from a run that did not apply it; there may be newer material
+	resumed bool // resumed from a run that did not apply it; there may be newer material
 	state   reverie.DreamState
 	through string         // the last session that the dream covers
 	count   map[string]int // sources by the first letter of their handles
@@ -230,7 +230,7 @@ const refusedSource = "source"
 // showBeside chooses what every question shows beside the material: memories that were taken in before, and open items
 // of earlier dreams. Each of the two gets at most room tokens, since the material matters most.
 func (s *chunkInput) showBeside(limits Limits, room int) {
-	for _, h := range lately(s.state.Known, limits.MaxShown, room) {
+	for _, h := range latest(s.state.Known, limits.MaxShown, room) {
 		s.known = append(s.known, s.source(h, source{}))
 	}
 	open := make([]reverie.HeadState, 0, len(s.state.Items))
@@ -239,7 +239,7 @@ func (s *chunkInput) showBeside(limits Limits, room int) {
 			open = append(open, h)
 		}
 	}
-	for _, h := range lately(open, limits.MaxActive, room) {
+	for _, h := range latest(open, limits.MaxActive, room) {
 		id := "d" + strconv.Itoa(len(s.items)+1)
 		s.open[id] = h
 		s.items = append(s.items, prompts.DreamItemView{ID: id, Type: string(reverie.DreamTypeOf(h.Memory)),
@@ -248,9 +248,9 @@ func (s *chunkInput) showBeside(limits Limits, room int) {
 	}
 }
 
-// lately returns the heads that were supported last and may be shown, in their given order. They are at most n, and
+// latest returns the heads that were supported last and may be shown, in their given order. They are at most n, and
 // have at most room tokens.
-func lately(heads []reverie.HeadState, n, room int) (list []*reverie.HeadState) {
+func latest(heads []reverie.HeadState, n, room int) (list []*reverie.HeadState) {
 	for i := range heads {
 		if safety.CheckStatement(heads[i].Statement) == nil {
 			list = append(list, &heads[i])
@@ -375,7 +375,7 @@ func (s *chunkInput) views(b batch) (sessions []prompts.DreamSessionView, memori
 			memories = append(memories, v)
 			continue
 		}
-		if i == 0 || !src.with(b[i-1]) {
+		if i == 0 || !src.sameSession(b[i-1]) {
 			v := prompts.DreamSessionView{Facts: []prompts.DreamFactView{}}
 			for _, session := range s.state.Sessions {
 				if session.ID == h.SessionID {
@@ -412,7 +412,7 @@ func (s *chunkInput) tokens(b batch) (n int) {
 func fitting(b batch, room int, tokens func(batch) int) (n int) {
 	for n < len(b) {
 		end := n + 1
-		for end < len(b) && b[end].with(b[n]) {
+		for end < len(b) && b[end].sameSession(b[n]) {
 			end++
 		}
 		switch fits := tokens(b[:end]) <= room; {
@@ -437,8 +437,8 @@ type source struct {
 	fact    bool // a fact of a session
 }
 
-// with reports whether two sources belong to one session.
-func (src *source) with(other *source) bool {
+// sameSession reports whether two sources belong to one session.
+func (src *source) sameSession(other *source) bool {
 	return (src.summary || src.fact) && (other.summary || other.fact) && src.head.SessionID == other.head.SessionID
 }
 

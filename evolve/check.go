@@ -66,7 +66,7 @@ func check(s *chunkInput, proposals []proposal, refused []reverie.Refusal) check
 		c.byHandle["m"+strconv.Itoa(i+1)] = &s.shown[i]
 	}
 	var lines []line
-	for _, p := range c.alike(proposals) {
+	for _, p := range c.copyToSameText(proposals) {
 		if l, ok := c.line(p); ok {
 			lines = append(lines, l)
 		}
@@ -74,7 +74,7 @@ func check(s *chunkInput, proposals []proposal, refused []reverie.Refusal) check
 	lines = c.oneActionEach(lines)
 	lines = c.keepRecreated(lines)
 	c.settle(lines)
-	c.lapse()
+	c.endUnsupported()
 	return c.checked
 }
 
@@ -84,10 +84,10 @@ type checker struct {
 	byHandle map[string]*reverie.HeadState
 }
 
-// alike copies a line that cites messages to every shown memory with the same statement as the memory that the line
-// names. The prompt does not tell the model the kind of a memory, so a line about one of them applies to all. A memory
-// that the answer names itself gets no copy.
-func (c *checker) alike(proposals []proposal) (all []proposal) {
+// copyToSameText copies a line that cites messages to every shown memory with the same statement as the memory that the
+// line names. The prompt does not tell the model the kind of a memory, so a line about one of them applies to all. A
+// memory that the answer names itself gets no copy.
+func (c *checker) copyToSameText(proposals []proposal) (all []proposal) {
 	named := map[string]bool{}
 	for _, p := range proposals {
 		if h := c.byHandle[p.oldID]; h != nil {
@@ -132,7 +132,7 @@ func (c *checker) line(p proposal) (line, bool) {
 		return l, false
 	}
 	l.evidence, l.quoted = c.evidence(p)
-	if l.target != nil && l.target.Held() && !c.ofHeld(&l) {
+	if l.target != nil && l.target.Held() && !c.applyToHeld(&l) {
 		return l, false
 	}
 	if l.target != nil && l.target.ByPerson() && l.action != reverie.ActionKeep && !l.quoted {
@@ -151,7 +151,7 @@ func (c *checker) line(p proposal) (line, bool) {
 			return l, false
 		}
 		l.hash = text.ContentHash(l.statement)
-		if broken != nil && !c.says(l.hash) {
+		if broken != nil && !c.hasStatement(l.hash) {
 			c.holdOnce(l, broken.Detail)
 			return l, false
 		}
@@ -181,9 +181,9 @@ func isOrder(e reverie.Evidence) bool {
 		(broken.Rule == safety.RuleInstruction || broken.Rule == safety.RuleMarkup)
 }
 
-// says reports whether an active memory already has the statement with this hash. Such a statement has passed review
-// before.
-func (c *checker) says(hash string) bool {
+// hasStatement reports whether an active memory already has the statement with this hash. Such a statement has passed
+// review before.
+func (c *checker) hasStatement(hash string) bool {
 	return slices.ContainsFunc(c.state.Heads, func(h reverie.HeadState) bool { return h.ContentHash == hash && !h.Held() })
 }
 
@@ -435,10 +435,10 @@ func (s *chunkInput) without(ids []string) []string {
 	})
 }
 
-// ofHeld applies a line to a held memory and reports whether it counts. With a quote, a keep writes the statement again
-// as a new version, and a delete ends the memory. Without a quote a keep or a delete has no effect, and an update is
-// refused.
-func (c *checker) ofHeld(l *line) bool {
+// applyToHeld applies a line to a held memory and reports whether it counts. With a quote, a keep writes the statement
+// again as a new version, and a delete ends the memory. Without a quote a keep or a delete has no effect, and an update
+// is refused.
+func (c *checker) applyToHeld(l *line) bool {
 	switch {
 	case l.quoted && l.action == reverie.ActionKeep:
 		l.action, l.statement = reverie.ActionUpdate, l.target.Statement
@@ -458,9 +458,9 @@ func judgedReason(reason string, h *reverie.HeadState) string {
 	return safety.CleanReason(reason + " (" + again + ")")
 }
 
-// lapse ends the held memories that this chunk judged and that no accepted or held line names. A memory that awaits a
-// message outside the chunk stays held.
-func (c *checker) lapse() {
+// endUnsupported ends the held memories that this chunk judged and that no accepted or held line names. A memory that
+// awaits a message outside the chunk stays held.
+func (c *checker) endUnsupported() {
 	for i := range c.judging {
 		h := &c.shown[i]
 		about := func(l line) bool { return l.target != nil && l.target.LineageID == h.LineageID }
@@ -473,9 +473,9 @@ func (c *checker) lapse() {
 	}
 }
 
-// asKept returns the lineages that the chunk judged again and left as they are. Lineages that a held plan writes are
-// not among them.
-func (s *chunkInput) asKept(plan reverie.Plan) (lineages []string) {
+// judgedKept returns the lineages that the chunk judged again and left as they are. Lineages that a held plan writes
+// are not among them.
+func (s *chunkInput) judgedKept(plan reverie.Plan) (lineages []string) {
 	for _, h := range s.shown[:s.judging] {
 		written := func(step reverie.Step) bool { return step.LineageID == h.LineageID }
 		if !h.Held() && !slices.ContainsFunc(plan.Steps, written) && !slices.ContainsFunc(plan.Held, written) {
@@ -485,9 +485,9 @@ func (s *chunkInput) asKept(plan reverie.Plan) (lineages []string) {
 	return lineages
 }
 
-// judged notes the outcome of a plan on the memories of a dry run: which are judged, which are held for review, and
+// noteJudged notes the outcome of a plan on the memories of a dry run: which are judged, which are held for review, and
 // which awaited messages are consumed.
-func (s *chunkInput) judged(list []reverie.HeadState, plan reverie.Plan) {
+func (s *chunkInput) noteJudged(list []reverie.HeadState, plan reverie.Plan) {
 	done := map[string]bool{}
 	for _, id := range plan.Judged {
 		done[id] = true

@@ -34,7 +34,7 @@ func (r *run) decide(ctx context.Context, s *chunkInput, c checked) (reverie.Pla
 	for _, step := range decide.MakeRoom(&plan, slices.Concat(s.state.Heads, s.state.Again), r.Limits.MaxActive) {
 		plan.Refusals = append(plan.Refusals, decide.NoRoom(step))
 	}
-	plan.Judged = s.asKept(plan)
+	plan.Judged = s.judgedKept(plan)
 	plan.Outcomes = pipeline.Outcomes(s.state.Pending, pipeline.Cited(plan.Steps, plan.Held))
 	return plan, nil
 }

@@ -148,26 +148,26 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	return pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (bool, error) {
-		more := s.state.More || s.taken
+		more := s.state.More || s.resumed
 		return more, r.apply(ctx, s, plan, !more)
 	})
 }
 
 // begin writes the row of a new run in the ledger, or resumes an interrupted run.
 func (p *Pipeline) begin(ctx context.Context, hold Hold, req Request) (*run, error) {
-	r := p.of(hold, reverie.Run{GroupID: req.GroupID})
+	r := p.newRun(hold, reverie.Run{GroupID: req.GroupID})
 	r.req = req
 	var err error
 	if r.until, err = pipeline.WindowEnd(req.GroupID, req.Since, req.Until, r.now); err != nil {
 		return nil, err
 	}
-	r.since, r.bounded = req.Since, !req.Until.IsZero()
+	r.since, r.untilGiven = req.Since, !req.Until.IsZero()
 	if r.result.DryRun = req.DryRun; req.DryRun {
 		r.recorder.Account = req.PlanID
 		r.beginFile()
 		return r, nil
 	}
-	return r, r.takeUp(ctx)
+	return r, r.resumeRun(ctx)
 }
 
 // finish records the end of the run and completes the result.
@@ -207,7 +207,7 @@ type run struct {
 
 	now          time.Time
 	since, until time.Time
-	bounded      bool // the caller gave until; it is not the current time
+	untilGiven   bool // the caller gave until; it is not the current time
 
 	resume *reverie.Chunk // a chunk that the model answered before a crash, not yet applied
 	result Result
@@ -216,17 +216,17 @@ type run struct {
 	simulated *simulation // the state of a dry run, where it differs from the database
 }
 
-// of makes the run that a row describes, with an id or still without. The hold is nil for a dry run.
-func (p *Pipeline) of(hold Hold, row reverie.Run) *run {
+// newRun makes the run that a row describes, with an id or still without. The hold is nil for a dry run.
+func (p *Pipeline) newRun(hold Hold, row reverie.Run) *run {
 	now := p.Now().UTC()
 	return &run{Pipeline: p, req: Request{GroupID: row.GroupID}, now: now,
 		recorder: pipeline.RunRecorder{Ledger: p.Store, Hold: hold, Now: p.Now, Log: p.Log, Watch: p.Phase, Refused: p.Refused, Row: row, Stats: row.Stats},
 		result:   Result{Result: pipeline.Result{GroupID: row.GroupID, RunID: row.ID, At: now}}}
 }
 
-// takeUp resumes an interrupted run of the same window, with its counts and its stored answer. The result is the same
-// as without the interruption.
-func (r *run) takeUp(ctx context.Context) error {
+// resumeRun resumes an interrupted run of the same window, with its counts and its stored answer. The result is the
+// same as without the interruption.
+func (r *run) resumeRun(ctx context.Context) error {
 	row, chunk, err := r.Store.Resume(ctx, r.recorder.Hold.Lease(), reverie.JobEvolve, r.req.Since, r.req.Until)
 	if err != nil {
 		return fmt.Errorf("look for interrupted runs of group %q: %w", r.req.GroupID, err)
@@ -243,7 +243,7 @@ func (r *run) takeUp(ctx context.Context) error {
 	if err := r.recorder.SoFar(ctx, r.Store, &r.result.Result); err != nil {
 		return err
 	}
-	if !r.bounded && r.until.After(row.WindowUntil) {
+	if !r.untilGiven && r.until.After(row.WindowUntil) {
 		r.recorder.Row.WindowUntil = r.until
 	}
 	return nil
@@ -257,7 +257,7 @@ func (r *run) open(state reverie.State, language string) {
 		return
 	}
 	st := &r.recorder.Stats
-	st.Base, st.Kept, st.OpenEnded, st.Days = len(state.Heads), len(state.Heads), !r.bounded, r.req.Days
+	st.Base, st.Kept, st.OpenEnded, st.Days = len(state.Heads), len(state.Heads), !r.untilGiven, r.req.Days
 	since := r.since
 	if since.IsZero() {
 		since = state.Pending[0].SentAt

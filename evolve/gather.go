@@ -21,7 +21,7 @@ import (
 // order of shown. Messages are numbered from 1, the fresh ones first, then the earlier ones.
 type chunkInput struct {
 	no      int  // number of the chunk in its run
-	taken   bool // resumed from an interrupted run; more messages may have arrived since
+	resumed bool // resumed from an interrupted run; more messages may have arrived since
 	state   reverie.State
 	shown   []reverie.HeadState
 	judging int               // how many of the first shown memories are judged again
@@ -46,15 +46,15 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 	if err != nil || s == nil {
 		return nil, err
 	}
-	if err := r.bound(s); err != nil {
+	if err := r.setBounds(s); err != nil {
 		return nil, err
 	}
-	s.no, s.taken = r.recorder.Stats.Chunks+1, r.resume != nil
+	s.no, s.resumed = r.recorder.Stats.Chunks+1, r.resume != nil
 	return s, r.arrange(ctx, s, r.resume != nil)
 }
 
-// bound sets the group's time zone, the rule for silence and the run id of an input.
-func (r *run) bound(s *chunkInput) (err error) {
+// setBounds sets the group's time zone, the rule for silence and the run id of an input.
+func (r *run) setBounds(s *chunkInput) (err error) {
 	if s.loc, err = s.state.Group.Location(); err != nil {
 		return fmt.Errorf("%w: %w", reverie.ErrConfiguration, err)
 	}
@@ -207,7 +207,7 @@ func (r *run) fit(s *chunkInput, settled bool) (cut bool, err error) {
 // chunk's last message. Where the caller gave no end, or one in the future, it is also the time of the last message. So
 // a backlog is judged by its own time and not by today's.
 func (r *run) asOf(s *chunkInput) time.Time {
-	if r.bounded && !s.state.More && !r.until.After(r.now) {
+	if r.untilGiven && !s.state.More && !r.until.After(r.now) {
 		return r.until
 	}
 	return s.state.Pending[len(s.state.Pending)-1].SentAt

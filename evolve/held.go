@@ -27,7 +27,7 @@ const ruleStale = "stale"
 // deleted. A run without held lines is [reverie.ErrConflict]. So is a dream of which no line is left: it stays held,
 // and can be rejected.
 func (p *Pipeline) Approve(ctx context.Context, store HeldStore, hold Hold, row reverie.Run, plans []reverie.HeldPlan) (Result, error) {
-	r := p.of(hold, row)
+	r := p.newRun(hold, row)
 	if row.UndoneAt != nil {
 		return r.result, fmt.Errorf("run %s was undone at %s, and what it held is rejected; its messages wait for a new run: %w",
 			row.ID, row.UndoneAt.UTC().Format(time.RFC3339), reverie.ErrConflict)
@@ -71,7 +71,7 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 			held.RunID, refused[0].Detail, held.RunID, reverie.ErrConflict)
 	}
 	if r.recorder.Row.Job == reverie.JobPropose {
-		vouch(steps, r.now)
+		countApproval(steps, r.now)
 	}
 	if err := r.recorder.Embed(ctx, r.Embeddings, r.EmbeddingsOptional, steps); err != nil {
 		return err
@@ -89,9 +89,9 @@ func (r *run) approve(ctx context.Context, store HeldStore, held reverie.HeldPla
 	return nil
 }
 
-// vouch counts the approval of an agent's proposal as support. A person confirms it on this day, whatever messages the
-// proposal cites.
-func vouch(steps []reverie.Step, now time.Time) {
+// countApproval counts the approval of an agent's proposal as support. A person confirms it on this day, whatever
+// messages the proposal cites.
+func countApproval(steps []reverie.Step, now time.Time) {
 	for i := range steps {
 		if s := &steps[i]; !ends(*s) {
 			s.Strength, s.LastSupportedAt = max(s.Strength, reverie.EstablishedStrength), now
@@ -124,7 +124,7 @@ func recheck(state reverie.State, standing map[string]bool, held reverie.HeldPla
 	for _, h := range slices.Concat(state.Heads, state.Again, state.Archived) {
 		byLineage[h.LineageID] = h
 	}
-	off := offSteps(byLineage, state.Taken, standing, held)
+	off := staleSteps(byLineage, state.Taken, standing, held)
 	for i, s := range held.Steps {
 		refusal := reverie.Refusal{Line: i + 1, Action: string(s.Action), Handle: s.Head.MemoryID, Rule: ruleStale, Detail: off[i]}
 		if refusal.Detail != "" {
@@ -153,10 +153,11 @@ func recheck(state reverie.State, standing map[string]bool, held reverie.HeldPla
 	return plan.Steps, refused
 }
 
-// offSteps returns, by index, why steps can no longer be applied. A refused step leaves the statement of its memory
+// staleSteps returns, by index, why steps can no longer be applied. A refused step leaves the statement of its memory
 // active, which may block another step. So the loop repeats until no further step is refused. A step that replaces a
 // memory is refused with the deletion of that memory, unless the memory is deleted already.
-func offSteps(byLineage map[string]reverie.HeadState, taken, standing map[string]bool, held reverie.HeldPlan) map[int]string {
+func staleSteps(byLineage map[string]reverie.HeadState, taken, standing map[string]bool,
+	held reverie.HeldPlan) map[int]string {
 	steps, off := held.Steps, unfounded(byLineage, standing, held.Steps)
 	text := func(s reverie.Step) string {
 		return reverie.Memory{Kind: cmp.Or(byLineage[s.LineageID].Kind, held.Kind), ContentHash: s.ContentHash}.Text()

@@ -119,7 +119,7 @@ func (p *Pipeline) ApplyPlan(ctx context.Context, store PlanStore, hold Hold, fi
 	if err := checkStale(file, state, p.Privacy.Messages(now.Messages)); err != nil {
 		return none, err
 	}
-	r := p.of(hold, file.Run)
+	r := p.newRun(hold, file.Run)
 	if err := r.writePlan(ctx, store, file, sum, state); err != nil {
 		return none, err
 	}
@@ -183,14 +183,14 @@ func strengthen(steps []reverie.Step, heads []reverie.HeadState) {
 			continue
 		}
 		step.Strength, step.LastSupportedAt = decide.Strengthen(heads[at], step.Evidence)
-		if bearOut(&heads[at], *step); step.Action == reverie.ActionUpdate {
+		if updateSupport(&heads[at], *step); step.Action == reverie.ActionUpdate {
 			heads[at].ID = step.MemoryID
 		}
 	}
 }
 
-// bearOut updates a head with the strength and the time of support of a step.
-func bearOut(h *reverie.HeadState, step reverie.Step) {
+// updateSupport updates a head with the strength and the time of support of a step.
+func updateSupport(h *reverie.HeadState, step reverie.Step) {
 	h.Strength, h.LastSupportedAt = step.Strength, step.LastSupportedAt
 	for _, e := range step.Evidence {
 		if !slices.Contains(h.SupportDates, e.LocalDate) {
@@ -285,7 +285,7 @@ func (r *run) simulate(s *chunkInput, plan reverie.Plan) {
 			continue
 		}
 		h := &all[i]
-		if bearOut(h, step); step.Action == reverie.ActionKeep {
+		if updateSupport(h, step); step.Action == reverie.ActionKeep {
 			continue
 		}
 		if step.Action == reverie.ActionUpdate {
@@ -301,7 +301,7 @@ func (r *run) simulate(s *chunkInput, plan reverie.Plan) {
 		h.Type, h.DueOn = step.Type, step.DueOn
 		h.Status, h.EmbeddingModel = reverie.StatusActive, "" // a dry run stores no vector that a search could find
 	}
-	s.judged(all, plan)
+	s.noteJudged(all, plan)
 	slices.SortStableFunc(all, func(a, b reverie.HeadState) int { // for those no longer held
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.LineageID, b.LineageID))
 	})

@@ -42,7 +42,7 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 		stored := *r.resume
 		r.resume = nil
 		if stored.InputSHA256 != input {
-			if input, err = r.asAsked(s, r.Model.Name(), stored.InputSHA256); err != nil {
+			if input, err = r.restoreQuestion(s, r.Model.Name(), stored.InputSHA256); err != nil {
 				return reply{}, err
 			}
 		}
@@ -75,10 +75,10 @@ func (r *run) ask(ctx context.Context, s *chunkInput) (a reply, err error) {
 	return a, err
 }
 
-// asAsked looks for the form of the chunk that has the stored hash. The chunk may have been the last of its window when
-// the model was asked, and no longer be: messages arrived late. Or the other way round. It returns the hash of the
-// input, which it changes only where the other form has the stored hash.
-func (r *run) asAsked(s *chunkInput, model, stored string) (string, error) {
+// restoreQuestion looks for the form of the chunk that has the stored hash. The chunk may have been the last of its
+// window when the model was asked, and no longer be: messages arrived late. Or the other way round. It returns the hash
+// of the input, which it changes only where the other form has the stored hash.
+func (r *run) restoreQuestion(s *chunkInput, model, stored string) (string, error) {
 	input := s.inputSHA256(model)
 	for range 2 {
 		s.state.More = !s.state.More

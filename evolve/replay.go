@@ -70,15 +70,15 @@ func (r *run) askAgain(ctx context.Context, s *chunkInput) (reply, error) {
 // pastInput rebuilds the input of a chunk as the model saw it.
 func (p *Pipeline) pastInput(past PastChunk) (*run, *chunkInput, error) {
 	row := past.Run
-	r := p.of(nil, reverie.Run{GroupID: row.GroupID, Stats: past.Before})
-	r.now, r.since, r.until, r.bounded = row.StartedAt, row.WindowSince, row.WindowUntil, !row.Stats.OpenEnded
+	r := p.newRun(nil, reverie.Run{GroupID: row.GroupID, Stats: past.Before})
+	r.now, r.since, r.until, r.untilGiven = row.StartedAt, row.WindowSince, row.WindowUntil, !row.Stats.OpenEnded
 	s := &chunkInput{no: past.Chunk.No, state: past.State}
 	s.state.Pending = r.Privacy.Messages(s.state.Pending)
 	s.state.Context = r.Privacy.Messages(s.state.Context)
 	if len(s.state.Pending) == 0 {
 		return r, s, nil
 	}
-	if err := r.bound(s); err != nil {
+	if err := r.setBounds(s); err != nil {
 		return nil, nil, err
 	}
 	s.setLanguage()
@@ -88,7 +88,7 @@ func (p *Pipeline) pastInput(past PastChunk) (*run, *chunkInput, error) {
 	if _, err := r.fit(s, true); err != nil {
 		return nil, nil, err
 	}
-	_, err := r.asAsked(s, row.Model, past.Chunk.InputSHA256)
+	_, err := r.restoreQuestion(s, row.Model, past.Chunk.InputSHA256)
 	return r, s, err
 }
 

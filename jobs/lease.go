@@ -57,15 +57,15 @@ func (h *Held) Exclusive(fn func() error) error {
 	return fn()
 }
 
-// last marks the next write as the last one under the lease. That write may release the lease itself.
-func (h *Held) last() {
+// allowRelease marks the next write as the last one under the lease. That write may release the lease itself.
+func (h *Held) allowRelease() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lease.GiveBack = new(bool)
 }
 
-// givenBack reports whether a write has released the lease. The caller holds mu, or is the writer itself.
-func (h *Held) givenBack() bool { return h.lease.GiveBack != nil && *h.lease.GiveBack }
+// isReleased reports whether a write has released the lease. The caller holds mu, or is the writer itself.
+func (h *Held) isReleased() bool { return h.lease.GiveBack != nil && *h.lease.GiveBack }
 
 // With runs fn while it holds the group's lease, and releases the lease afterwards. If the lease cannot be kept, the
 // context of fn ends with a cause that is [reverie.ErrLeaseLost]. If another holder has it, the error is a
@@ -127,12 +127,12 @@ func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.C
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		l.keep(inner, held, cancel)
+		l.renewLoop(inner, held, cancel)
 	}()
 	defer func() { // also when fn panics, or the renewals would never end
 		cancel(nil)
 		<-done
-		if held.givenBack() {
+		if held.isReleased() {
 			return
 		}
 		release, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -152,7 +152,7 @@ func (l *Leases) hold(ctx context.Context, groupID string, fn func(ctx context.C
 }
 
 func (l *Leases) settle(ctx context.Context, held *Held) {
-	if l.Settler != nil && ctx.Err() == nil && !held.givenBack() && l.Settler.Waits(ctx, held.lease.GroupID) {
+	if l.Settler != nil && ctx.Err() == nil && !held.isReleased() && l.Settler.Waits(ctx, held.lease.GroupID) {
 		_ = held.Exclusive(func() error { l.Settler.Settle(ctx, held.lease); return nil })
 	}
 }
@@ -176,9 +176,10 @@ func explainLoss(ctx context.Context, err error) error {
 	return err
 }
 
-// keep renews the lease until ctx ends. A renewal may fail if a later one succeeds. A lost lease ends the work. So does
-// a lease that was not renewed for its whole lifetime: another process may hold it by then and ask the model the same.
-func (l *Leases) keep(ctx context.Context, held *Held, cancel context.CancelCauseFunc) {
+// renewLoop renews the lease until ctx ends. A renewal may fail if a later one succeeds. A lost lease ends the work. So
+// does a lease that was not renewed for its whole lifetime: another process may hold it by then and ask the model the
+// same.
+func (l *Leases) renewLoop(ctx context.Context, held *Held, cancel context.CancelCauseFunc) {
 	beat := l.Beat
 	if beat == nil {
 		beat = ticker
@@ -193,7 +194,7 @@ func (l *Leases) keep(ctx context.Context, held *Held, cancel context.CancelCaus
 		case <-tick:
 		}
 		err := held.Exclusive(func() error {
-			if held.givenBack() {
+			if held.isReleased() {
 				return nil
 			}
 			renew, stop := context.WithTimeout(ctx, reverie.LeaseRenew)

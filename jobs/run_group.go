@@ -205,7 +205,7 @@ func (f *fanOut) runGroup(ctx context.Context, g reverie.DueGroup) (res GroupRes
 	res.plans(agenda)
 	due = true
 	switch {
-	case f.leaveAlone(&res, g):
+	case f.isSkipped(&res, g):
 		return res, due
 	case err != nil:
 		f.conclude(ctx, &res, err)
@@ -224,13 +224,13 @@ func (f *fanOut) runGroup(ctx context.Context, g reverie.DueGroup) (res GroupRes
 				return err
 			}
 			res.plans(agenda)
-			if due = len(agenda.Windows) > 0; !due || f.leaveAlone(&res, g) {
+			if due = len(agenda.Windows) > 0; !due || f.isSkipped(&res, g) {
 				return nil
 			}
 			return f.windows(ctx, held, &res, g, agenda.Windows)
 		})
 	}
-	f.heed(&res)
+	f.stopIfGlobal(&res)
 	return res, due
 }
 
@@ -265,7 +265,7 @@ func (f *fanOut) windows(ctx context.Context, held *Held, res *GroupResult, g re
 			return cmp.Or(failed, errEnded)
 		}
 		if held != nil && i == len(windows)-1 && g.Setback == nil { // it needs one more write
-			held.last()
+			held.allowRelease()
 		}
 		done := f.runWindow(ctx, held, g, w)
 		f.show(done)
@@ -292,8 +292,8 @@ func (f *fanOut) windows(ctx context.Context, held *Held, res *GroupResult, g re
 	return failed
 }
 
-// leaveAlone reports whether a group is skipped now, and notes the reason.
-func (f *fanOut) leaveAlone(r *GroupResult, g reverie.DueGroup) bool {
+// isSkipped reports whether a group is skipped now, and notes the reason.
+func (f *fanOut) isSkipped(r *GroupResult, g reverie.DueGroup) bool {
 	s := g.Setback
 	switch {
 	case g.Paused && f.GroupID == "":
@@ -313,8 +313,8 @@ func (f *fanOut) leaveAlone(r *GroupResult, g reverie.DueGroup) bool {
 	return true
 }
 
-// heed ends the fan-out after an error that is the same for every group.
-func (f *fanOut) heed(r *GroupResult) {
+// stopIfGlobal ends the fan-out after an error that is the same for every group.
+func (f *fanOut) stopIfGlobal(r *GroupResult) {
 	cause := aborted(r.Err)
 	budget, spent := errors.AsType[*reverie.BudgetError](r.Err)
 	switch {

@@ -156,18 +156,18 @@ func (f *fanOut) watch() (end func()) {
 // feed starts the due groups: those after After, then the others.
 func (f *fanOut) feed(ctx context.Context) error {
 	if f.After == "" || f.GroupID != "" {
-		return f.stretch(ctx, "", "")
+		return f.startRange(ctx, "", "")
 	}
-	if err := f.stretch(ctx, f.After, ""); err != nil {
+	if err := f.startRange(ctx, f.After, ""); err != nil {
 		return err
 	}
-	return f.stretch(ctx, "", f.After)
+	return f.startRange(ctx, "", f.After)
 }
 
-// stretch starts the due groups after one id, up to and including another; "" is no bound. It reads a page once it has
-// started all groups of the page before. It reads the first page even when the run must stop, to learn whether that
+// startRange starts the due groups after one id, up to and including another; "" is no bound. It reads a page once it
+// has started all groups of the page before. It reads the first page even when the run must stop, to learn whether that
 // leaves work undone.
-func (f *fanOut) stretch(ctx context.Context, after, last string) error {
+func (f *fanOut) startRange(ctx context.Context, after, last string) error {
 	q := reverie.DueQuery{Job: f.Job, GroupID: f.GroupID, After: after, Limit: pageSize}
 	for {
 		page, err := f.page(ctx, q)
@@ -182,7 +182,7 @@ func (f *fanOut) stretch(ctx context.Context, after, last string) error {
 			if last != "" && g.ID > last { // the database orders ids by bytes, too
 				return nil
 			}
-			if f.Shard.Has(g.ID) && f.waits(ctx, g) && !f.start(ctx, g, f.runIfFree) {
+			if f.Shard.Has(g.ID) && f.mustStart(ctx, g) && !f.start(ctx, g, f.runIfFree) {
 				return nil
 			}
 		}
@@ -193,14 +193,14 @@ func (f *fanOut) stretch(ctx context.Context, after, last string) error {
 	}
 }
 
-// waits reports whether a group must be started. Only a run that must stop checks first whether anything is due, since
-// a group with nothing due is not left undone.
-func (f *fanOut) waits(ctx context.Context, g reverie.DueGroup) bool {
+// mustStart reports whether a group must be started. Only a run that must stop checks first whether anything is due,
+// since a group with nothing due is not left undone.
+func (f *fanOut) mustStart(ctx context.Context, g reverie.DueGroup) bool {
 	if !closed(f.stop) || closed(f.halted) {
 		return true
 	}
 	agenda, err := f.plan(ctx, g)
-	return err != nil || len(agenda.Windows) > 0 && !f.leaveAlone(&GroupResult{}, g)
+	return err != nil || len(agenda.Windows) > 0 && !f.isSkipped(&GroupResult{}, g)
 }
 
 // start runs a group once a slot is free. It returns false when no further group may begin.
@@ -223,7 +223,7 @@ func (f *fanOut) start(ctx context.Context, g reverie.DueGroup, run func(context
 func (f *fanOut) page(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
 	for attempt, delay := 1, pageDelay; ; attempt, delay = attempt+1, delay*2 {
 		page, err := f.Store.DueGroups(ctx, q)
-		if err == nil || attempt == pageAttempts || hopeless(err) {
+		if err == nil || attempt == pageAttempts || isPermanent(err) {
 			return page, err
 		}
 		f.logger().Warn("the groups that are due could not be listed; trying again", "job", f.Job, "after", q.After, "in", delay, "error", err)
@@ -235,8 +235,8 @@ func (f *fanOut) page(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGro
 	}
 }
 
-// hopeless reports whether a retry would fail with the same error.
-func hopeless(err error) bool {
+// isPermanent reports whether a retry would fail with the same error.
+func isPermanent(err error) bool {
 	return errors.Is(err, reverie.ErrNotFound) || errors.Is(err, reverie.ErrInvalid) ||
 		errors.Is(err, reverie.ErrConfiguration) || errors.Is(err, reverie.ErrOutdatedSchema)
 }

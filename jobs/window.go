@@ -58,7 +58,7 @@ func (c *Calendar) add(e era) {
 	if n := len(c.eras); n > 0 {
 		before := c.eras[n-1]
 		e.since = before.until
-		for e.first = e.holding(e.since); e.first <= before.last; {
+		for e.first = e.dateAt(e.since); e.first <= before.last; {
 			e.first = e.after(e.first)
 		}
 	}
@@ -66,7 +66,7 @@ func (c *Calendar) add(e era) {
 		if !e.until.After(e.since) {
 			return // two eras end at once: the first one counts
 		}
-		e.last = max(e.first, e.holding(e.until.Add(-1)))
+		e.last = max(e.first, e.dateAt(e.until.Add(-1)))
 	}
 	c.eras = append(c.eras, e)
 }
@@ -75,7 +75,7 @@ func (c *Calendar) add(e era) {
 func (c Calendar) Containing(t time.Time) reverie.Window {
 	for _, e := range c.eras {
 		if e.until.IsZero() || t.Before(e.until) {
-			return e.window(max(e.first, e.holding(t)))
+			return e.window(max(e.first, e.dateAt(t)))
 		}
 	}
 	panic("unreachable: the newest calendar has no end")
@@ -94,7 +94,7 @@ func (c Calendar) Window(date string) (reverie.Window, error) {
 	if err != nil {
 		return reverie.Window{}, err
 	}
-	w, ok := c.of(d)
+	w, ok := c.windowOf(d)
 	if !ok {
 		return w, fmt.Errorf("date %s: the group's calendar leaves it out: %w: take the date before or after it", date, reverie.ErrInvalid)
 	}
@@ -124,15 +124,15 @@ func (c Calendar) Between(from, to string) ([]reverie.Window, error) {
 	}
 	list := make([]reverie.Window, 0, last-first+1)
 	for d := first; d <= last; d++ {
-		if w, ok := c.of(d); ok {
+		if w, ok := c.windowOf(d); ok {
 			list = append(list, w)
 		}
 	}
 	return list, nil
 }
 
-// of returns the window of a day, if the calendar has one.
-func (c Calendar) of(d int) (reverie.Window, bool) {
+// windowOf returns the window of a day, if the calendar has one.
+func (c Calendar) windowOf(d int) (reverie.Window, bool) {
 	for _, e := range c.eras {
 		if d >= e.first && d <= e.last && e.has(d) {
 			return e.window(d), true
@@ -182,8 +182,8 @@ func (e era) after(d int) int {
 	return d
 }
 
-// holding returns the date of the zone that contains t.
-func (e era) holding(t time.Time) int {
+// dateAt returns the date of the zone that contains t.
+func (e era) dateAt(t time.Time) int {
 	y, m, day := t.In(e.loc).Date()
 	d := dayOf(y, m, day) + 1 // the next date may have begun if clocks went back
 	for e.start(d).After(t) || !e.has(d) {

@@ -230,12 +230,12 @@ def section(report, facts, args):
     refused = collections.Counter(total["refused_by"] or {})
     row("lines refused", f"{total['refused']}: " + ", ".join(f"{rule} {n}" for rule, n in refused.most_common())
         if refused else "0")
+    stages = total["recall"]["stages"]
+    row("evidence cited, in the context, with quotes",
+        ", ".join(f"{stages[s] / max(stages['questions'], 1):.0%}" for s in ("remembered", "offered", "given")))
     row("lines held, nights of no use", f"{total['held']}, {total['unusable_nights']}")
     row("seconds, tokens in, out",
         f"{total['seconds']:.0f}, {total['model']['input_tokens']}, {total['model']['output_tokens']}")
-    lines += ["", "Points by kind: " + ", ".join(
-        f"{t['name']} {t['right']}/{t['points']}" for t in report["topics"]) + ". By language: " + ", ".join(
-        f"{t['name']} {t['right']}/{t['points']}" for t in report["languages"]) + "."]
     return "\n".join(lines) + "\n"
 
 

@@ -166,16 +166,14 @@ func edit(ctx context.Context, t *pg.Tx, e reverie.Edit, head reverie.Memory, at
 				head.GroupID, head.LineageID, string(e.Reach), at)
 		}
 	case reverie.ActionStrength, reverie.ActionWeight:
-		old, query, args := head.Strength, `update memories set strength = $4::float8, decayed_at = $3::timestamptz
-			where group_id = $1 and memory_id = $2`, []any{head.GroupID, head.ID, at, e.Value}
+		old := head.Strength
 		if e.Action == reverie.ActionWeight {
-			old, query, args = head.Weight, `update memories set weight = $4::float8, decayed_at = case
-				when weight >= $5::float8 and $4::float8 < $5::float8 then greatest(decayed_at, $3::timestamptz) else decayed_at end
-				where group_id = $1 and memory_id = $2`, append(args, reverie.CoreWeight)
+			old = head.Weight
 		}
 		c.Summary = ValueSummary(e, old)
 		if err = keepValues(ctx, t, head.GroupID, head.ID, at); err == nil {
-			err = t.Exec(ctx, query, args...)
+			err = t.Exec(ctx, `update memories set `+string(e.Action)+` = $3::float8 where group_id = $1 and memory_id = $2`,
+				head.GroupID, head.ID, e.Value)
 		}
 	}
 	return c, err

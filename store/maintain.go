@@ -20,12 +20,12 @@ const (
 
 	isRunningQuery = `select exists (select 1 from runs where group_id = $1 and job = $2 and status = 'running')`
 
-	// backAt is when an undo brought the version m back from the archive. A replay decides anew.
+	// backAt is when an undo made the archived version m active again, because a replay decides anew.
 	backAt = `(select max(c.created_at) from memory_change_log c where c.group_id = $1 and c.memory_id = m.memory_id
 			and c.action = 'undo' and not starts_with(c.change_summary, '` + reverie.ReplayReason + `')
 			and exists (select 1 from memory_change_log a where a.group_id = $1 and a.memory_id = c.old_id and a.action = 'archive'))`
 
-	// Whether what was silent for so long is stale is not decided here: that depends on its type.
+	// This does not decide whether a silent memory is stale, because that depends on its type.
 	fadingQuery = `select ` + headColumns + `, used_at, back_at
 		from (select m.*, ` + usedAt + ` as used_at, ` + backAt + ` as back_at, coalesce(nullif(g.time_zone, ''), 'UTC') as zone
 			from memories m join groups g on g.group_id = $1
@@ -41,11 +41,11 @@ const (
 					and n.night > (greatest(last_supported_at, used_at) at time zone zone)::date)
 		order by lineage_id limit $7`
 
-	// Whoever writes to several lineages locks them in the order of their ids.
+	// Writers to several lineages lock them in the order of their ids.
 	lockFadingQuery = `select 1 from memories where group_id = $1 and memory_id = any ($2::uuid[])
 		order by lineage_id for no key update`
 
-	// A version that somebody has changed since it was read stays.
+	// A version that has changed since it was read stays.
 	fadeQuery = `update memories m set status = 'archived', ended_at = $2::timestamptz,
 			said_until = greatest(m.said_at, least(u.said_until, $2::timestamptz))
 		from unnest($3::uuid[], $4::float8[], $5::float8[], $6::timestamptz[], $7::timestamptz[])
@@ -57,11 +57,11 @@ const (
 	saveStatsQuery = `update runs set stats = $3::jsonb where group_id = $1 and run_id = $2 and status = 'running'`
 )
 
-// ZeroID comes before all ids.
+// ZeroID is less than all ids.
 const ZeroID = "00000000-0000-0000-0000-000000000000"
 
-// Upkeep reads what waits to be done in a group, memories left out, in
-// one snapshot. An unknown group is reverie.ErrNotFound.
+// Upkeep reads what is due in a group, without the memories to archive, in one snapshot. An unknown group is
+// reverie.ErrNotFound.
 func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upkeep, error) {
 	what := fmt.Sprintf("look what waits to be done in group %q", q.GroupID)
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (u reverie.Upkeep, err error) {
@@ -79,8 +79,8 @@ func (s *Store) Upkeep(ctx context.Context, q reverie.UpkeepQuery) (reverie.Upke
 	})
 }
 
-// FadingMemories returns a page of active memories that are not core, nor a team's, nor a
-// person's, nor the narrative of dreams, and are to be archived, by lineage.
+// FadingMemories returns a page of active memories that may have to be archived, by lineage. It leaves out core
+// memories, those of teams and of persons, and the narrative.
 func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]reverie.Fading, error) {
 	what := fmt.Sprintf("look for memories of group %q to archive", q.GroupID)
 	return pg.QueryByKey[reverie.Fading](ctx, s.db.Of(ctx, q.GroupID), what, fadingQuery, q.GroupID, cmp.Or(q.After, ZeroID),
@@ -88,10 +88,9 @@ func (s *Store) FadingMemories(ctx context.Context, q reverie.FadingQuery) ([]re
 		cmp.Or(q.Today, "-infinity"))
 }
 
-// Fade archives memories, with the change log's rows and the stats of their run, which it returns. A memory that
-// somebody has changed since it was read is left as it is, for the next time. Once
-// another holder has taken the lease the error is reverie.ErrLeaseLost, and nothing
-// is written; a run that has ended is reverie.ErrConflict.
+// Fade archives memories in one transaction with the rows of the change log and the stats of the run, which it returns.
+// A memory that has changed since it was read is skipped until the next time. A lost lease is reverie.ErrLeaseLost, and
+// nothing is written. A run that has ended is reverie.ErrConflict.
 func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, fades []reverie.Fading) (reverie.Stats,
 	[]reverie.Change, error) {
 	var stats reverie.Stats
@@ -129,8 +128,7 @@ func (s *Store) Fade(ctx context.Context, lease reverie.Lease, run reverie.Run, 
 	return stats, archived, err
 }
 
-// upkeep is a transaction of maintenance: by the lease's holder, with the stats of
-// its run that fn returns.
+// upkeep runs a transaction of maintenance under the lease, and writes the stats of its run that fn returns.
 func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run, what string,
 	fn func(ctx context.Context, t *pg.Tx, at time.Time) (reverie.Stats, error)) error {
 	return s.underLease(ctx, lease, pg.Work{
@@ -154,15 +152,14 @@ const allGroupsQuery = `select ` + GroupColumns + `, null as first_pending, fals
 		exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = $1) as failed
 	from groups g where group_id > $2 and ($4 = '' or group_id = $4) order by group_id limit nullif($3::int, 0)`
 
-// Upkeeps is the store as maintenance sees it: every group may be due.
+// Upkeeps is the [Store] for maintenance: every group may be due.
 type Upkeeps struct{ *Store }
 
-// Upkeeps returns the store as maintenance sees it.
+// Upkeeps returns the store for maintenance.
 func (s *Store) Upkeeps() Upkeeps { return Upkeeps{s} }
 
-// DueGroups lists all groups, by id: memories are archived in paused ones, too,
-// so that none is said to be. A named group that does not exist is
-// reverie.ErrNotFound.
+// DueGroups lists all groups by id. Maintenance also works on paused groups, so none is returned as paused. A named
+// group that does not exist is reverie.ErrNotFound.
 func (u Upkeeps) DueGroups(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
 	list, err := u.dueGroups(ctx, "list the groups", q, allGroupsQuery,
 		[]any{string(q.Job), q.After, q.Limit, q.GroupID})

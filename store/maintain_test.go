@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
-	"reverie/store"
 )
 
 // archive has maintenance archive memories.
@@ -29,21 +28,6 @@ func (w *world) archive(statements ...string) {
 	if _, _, err := w.Fade(w.t.Context(), w.lease, run, nil); err == nil {
 		w.t.Error("a run that has ended still writes")
 	}
-}
-
-// lower halves the strength of a memory in a run of maintenance, as earlier releases did.
-func (w *world) lower(statement string) {
-	w.t.Helper()
-	run := must(w.StartRun(w.t.Context(), w.lease, reverie.Run{Job: reverie.JobMaintain, WindowSince: w.now, WindowUntil: w.now}))(w.t)
-	id := w.active()[statement].ID
-	_, err := raw(w.t).Exec(`with kept as (`+store.InsertValues+`$3::uuid, greatest($4::timestamptz, (select max(c.created_at)
-				+ interval '1 millisecond' from memory_change_log c where c.group_id = $1))
-			from memories m where m.group_id = $1 and m.memory_id = $2)
-		update memories set strength = strength / 2, decayed_at = $4::timestamptz where group_id = $1 and memory_id = $2`,
-		group, id, run.ID, w.now)
-	check(w.t, err)
-	run.Status = reverie.RunSucceeded
-	check(w.t, second(w.FinishRun(w.t.Context(), w.lease, run)))
 }
 
 // Runs that are taken back leave strength as the evidence that is left makes it; what was

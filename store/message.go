@@ -15,17 +15,16 @@ import (
 	"reverie/store/pg"
 )
 
-// MessageColumns are those of reverie.Message.
+// MessageColumns are the columns of reverie.Message.
 const MessageColumns = `group_id, message_id, author_id, author, role, text, sent_at, session_id, reply_to, run_id,
 	outcome, filter`
 
-// MaxImport is how many messages one ImportMessages takes.
+// MaxImport is the most messages of one ImportMessages.
 const MaxImport = 1000
 
 const (
-	// One look-up by key for each id: a list of them would be looked for in all of the
-	// group, if that was planned while the table was empty.
-	// Of what was erased the hash alone is known. What a program answers to it was erased, too.
+	// One lookup by key for each id. With a list of ids, a plan made while the table was empty would read the whole
+	// group. Of an erased message only the hash of its id is known. A program's answer to it was erased, too.
 	knownMessagesQuery = `select k.id, w.text_sha256 is null as erased, coalesce(w.text_sha256, '') as text_sha256,
 			w.edited_at, w.reactions
 		from unnest($2::text[], $4::text[]) as k (id, answered) left join lateral (select case when m.pruned_at is null
@@ -39,8 +38,8 @@ const (
 	messagesByID = `unnest($3::text[]) as k (id)
 		cross join lateral (select x.* from messages x where x.group_id = $1 and x.message_id = k.id limit 1) m`
 
-	// Every message waits for the extraction of its session, unless it is filtered. An answer to one that was
-	// erased answers nothing.
+	// Every message is queued for the extraction of its session, unless it is filtered. An answer to an erased message
+	// loses its reference.
 	importQuery = `with m as (
 			insert into messages (group_id, seq, message_id, author_id, author, role, text, sent_at, session_id, reply_to, filter,
 				outcome, tokens, edited_at, reactions)
@@ -59,29 +58,26 @@ const (
 		select 1`
 )
 
-// ImportMessages stores messages that are not there yet, in their order of
-// arrival, at most [MaxImport] at once. A message whose id is known, or comes
-// twice, is left as it was first: memories quote it. Where it has another text now it is counted
-// as changed, too. Each new one belongs to the session that it
-// names, or else to one cut by silence (see reverie.CutBySilence), is counted
-// there, and waits to be extracted with it. One with a Filter is in no session,
-// counts nowhere and waits for nothing. An unknown group is
-// reverie.ErrNotFound; a message that cannot be stored is reverie.ErrInvalid, and
-// then none is. A message that was erased does not come in again, and is counted as that:
-// see [Store.ReimportMessages].
+// ImportMessages stores new messages in their order of arrival, at most [MaxImport] at once. A message whose id is
+// known, or comes twice, is not changed, because memories quote it. If its text differs now, it is counted as changed,
+// too.
+//
+// Each new message belongs to the session that it names, or else to one cut by silence (see reverie.CutBySilence). It
+// is counted there and queued for extraction. A message with a Filter is in no session, in no count and in no queue. An
+// erased message is not stored again, but counted as erased: see [Store.ReimportMessages]. An unknown group is
+// reverie.ErrNotFound. If a message cannot be stored, the error is reverie.ErrInvalid, and none is stored.
 func (s *Store) ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult,
 	error) {
 	return s.importMessages(ctx, groupID, messages, false, nil)
 }
 
-// ReimportMessages is [Store.ImportMessages] that lets erased messages in again: because
-// a person says so.
+// ReimportMessages is [Store.ImportMessages] that also stores erased messages again, because a person has asked for it.
 func (s *Store) ReimportMessages(ctx context.Context, groupID string,
 	messages []reverie.Message) (reverie.ImportResult, error) {
 	return s.importMessages(ctx, groupID, messages, true, nil)
 }
 
-// importMessages stores messages, and with them what note makes of how many were new.
+// importMessages stores messages, and calls note in the same transaction with the number of new ones.
 func (s *Store) importMessages(ctx context.Context, groupID string, messages []reverie.Message, erased bool,
 	note func(ctx context.Context, t *pg.Tx, fresh int) error) (reverie.ImportResult, error) {
 	if len(messages) > MaxImport {
@@ -120,9 +116,9 @@ func (s *Store) importMessages(ctx context.Context, groupID string, messages []r
 	return result, err
 }
 
-// arrive stores those of the messages that are new, and counts them, those that were
-// erased, which erased lets in all the same, and those that have another text now. Imports of a group follow each other, so that
-// each sees the sessions that those before made.
+// arrive stores the new ones of the messages. It counts them, the erased ones, and those whose text has changed; with
+// erased it stores erased ones, too. Imports of a group run one after another, so that each sees the sessions of those
+// before.
 func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages []reverie.Message,
 	erased bool) (res reverie.ImportResult, err error) {
 	group, err := LockGroup(ctx, t, groupID)
@@ -158,17 +154,17 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 	for _, m := range messages {
 		switch i, found := there[m.ID]; {
 		case found && known[i].Erased:
-			if !m.Deleted { // or nothing is kept away
+			if !m.Deleted { // a deletion has no text to keep away
 				res.Erased++
 			}
 		case found:
 			stored := known[i]
 			same := stored.TextSHA256 == fmt.Sprintf("%x", sha256.Sum256([]byte(m.Text)))
 			if slices.ContainsFunc(stored.Reactions.V, func(r reverie.Reaction) bool { return r.AuthorID == text.Erased }) {
-				m.Reactions = nil // or whose it was would come back
+				m.Reactions = nil // they would name the erased person
 			}
 			c := m.Since(stored.EditedAt, stored.Reactions.V, same)
-			if stored.TextSHA256 == "" { // its text is kept no longer
+			if stored.TextSHA256 == "" { // its text was pruned
 				c.Text = nil
 			} else if !same && c.Text == nil && !c.Deleted {
 				res.Changed++
@@ -176,7 +172,7 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 			if !c.Nothing() {
 				res.Changes = append(res.Changes, c)
 			}
-		case m.Deleted: // noted, so that an older export does not bring it
+		case m.Deleted: // noted, so that an older export cannot bring it back
 			res.Changes = append(res.Changes, reverie.MessageChange{ID: m.ID, Deleted: true})
 		case m.Filter != reverie.FilterNone:
 			m.SessionID = ""
@@ -204,7 +200,7 @@ func (s *Store) arrive(ctx context.Context, t *pg.Tx, groupID string, messages [
 func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {
 	var rows pg.Columns
 	for i, m := range slices.Concat(a.messages, a.filtered) {
-		tokens := 0 // of what is filtered nobody asks
+		tokens := 0 // no count includes filtered messages
 		if i < len(a.messages) {
 			tokens = a.tokens[i]
 		}
@@ -214,8 +210,7 @@ func (a *arrivals) insert(ctx context.Context, t *pg.Tx) error {
 	return rows.Exec(ctx, t, importQuery, a.groupID)
 }
 
-// CountPending counts a group's pending messages sent in [since, until); zero
-// times are no bound.
+// CountPending counts a group's pending messages sent in [since, until); zero times are no bound.
 func (s *Store) CountPending(ctx context.Context, groupID string, since, until time.Time) (int, error) {
 	var n int
 	err := s.db.Of(ctx, groupID).QueryRow(ctx, fmt.Sprintf("count the pending messages of group %q", groupID), &n,
@@ -223,31 +218,29 @@ func (s *Store) CountPending(ctx context.Context, groupID string, since, until t
 	return n, err
 }
 
-// maxPageText is how many bytes of text a page of messages has, half of it on each side
-// of the one that it is around. The longest message has less than that half.
+// maxPageText is the most bytes of text in a page of messages. A page around a message has half of it on each side. The
+// longest message is shorter than that half.
 const maxPageText = 4 << 20
 
-// messagePlaceQuery looks up where a message stands in its group, or in its session.
+// messagePlaceQuery reads the place of a message in its group, or in its session.
 const messagePlaceQuery = `select sent_at, seq from messages where group_id = $1 and message_id = $2 and ($3 = ''
 	or session_id = $3)`
 
-// A group's messages are in three indexes, by what became of them; those of a session
-// are in one.
+// A group's messages are in three indexes, by what became of them. The messages of a session are in one.
 var (
 	ofGroup   = []string{`run_id is null and outcome is null`, `run_id is not null`, `filter <> ''`}
 	ofSession = []string{`session_id = $6 and session_id <> ''`}
 )
 
-// Which side of a place is read.
+// The side of a place to read.
 const (
 	older = "<"
 	upTo  = "<="
 	newer = ">"
 )
 
-// conversationQuery reads messages on one side of a place, the nearest first: so many,
-// and so many bytes of text, the first one whatever its length. Lengths are summed up
-// before any text is read.
+// conversationQuery reads messages on one side of a place, nearest first, up to a number of messages and a number of
+// bytes. The first one comes whatever its length. The lengths are summed up before any text is read.
 func conversationQuery(parts []string, side string) string {
 	order := "sent_at desc, seq desc"
 	if side == newer {
@@ -265,10 +258,9 @@ func conversationQuery(parts []string, side string) string {
 		where no = 1 or bytes <= $5::bigint order by no`
 }
 
-// Conversation returns a page of a group's messages, or of a session's, oldest first, by
-// when they were sent and then by when they came in. It has fewer than the limit where
-// they are long. A group, session or message that is not there is reverie.ErrNotFound, and
-// so is a message of another session.
+// Conversation returns a page of a group's or a session's messages, ordered by the time of sending, then of arrival.
+// Long messages make the page shorter than the limit. A group, session or message that does not exist is
+// reverie.ErrNotFound. So is a message of another session.
 func (s *Store) Conversation(ctx context.Context, q reverie.MessageQuery) (reverie.MessagesReply, error) {
 	what := fmt.Sprintf("read messages of group %q", q.GroupID)
 	return read(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (reply reverie.MessagesReply, err error) {
@@ -306,8 +298,7 @@ func (s *Store) Conversation(ctx context.Context, q reverie.MessageQuery) (rever
 	})
 }
 
-// conversation reads parts of a page, on the sides of a place. Behind all messages is one
-// without a time.
+// conversation reads parts of a page on the sides of a place. A place without a time is after all messages.
 type conversation struct {
 	t  *pg.Tx
 	q  reverie.MessageQuery
@@ -317,8 +308,7 @@ type conversation struct {
 	}
 }
 
-// read returns messages on one side of the place, oldest first, and whether there are
-// more on it.
+// read returns messages on one side of the place, oldest first, and whether there are more.
 func (c conversation) read(ctx context.Context, side string, limit, text int) (list []reverie.ConversationMessage,
 	more bool, err error) {
 	parts, args := ofGroup, []any{c.q.GroupID, pg.OrInfinity(c.at.SentAt), c.at.Seq, limit + 1,
@@ -346,7 +336,7 @@ func (c conversation) read(ctx context.Context, side string, limit, text int) (l
 	return list, len(rows) > 0 && rows[0].Found > len(list), nil
 }
 
-// exists tells why there are no messages: there is no such group, or session.
+// exists returns why there are no messages: an error if the group or the session does not exist.
 func (c conversation) exists(ctx context.Context) error {
 	if _, err := GetGroup(ctx, c.t, c.q.GroupID); err != nil || c.q.SessionID == "" || c.q.Before+c.q.After != "" {
 		return err

@@ -175,6 +175,21 @@ func TestApplySurvivesALostReply(t *testing.T) {
 	}
 }
 
+// If the ledger cannot be read either, the error says so, and the chunk may be applied again.
+func TestApplyWithAnUnknownOutcome(t *testing.T) {
+	var n network
+	w := openWorld(t, n.options())
+	plan := w.plan(create("likes tea"))
+	n.always("COMMIT", "READ", lostReply)
+	err := second(w.Apply(t.Context(), w.lease, plan))
+	wantErr(t, err, reverie.ErrUnknownOutcome)
+	wantErr(t, err, reverie.ErrUnavailable)
+	n.heal()
+	if changes := must(w.Apply(t.Context(), w.lease, plan))(t); len(changes) != 1 {
+		t.Errorf("changes %+v", changes)
+	}
+}
+
 // The same for the other writes: one row each, whatever is lost.
 func TestWritesSurviveALostReply(t *testing.T) {
 	for name, f := range map[string]fault{"reply lost": lostReply, "request lost": lostSend} {

@@ -14,12 +14,11 @@ import (
 )
 
 const (
-	// There is no index over vectors, nor over the words of memories: a group has tens to
-	// hundreds of memories, and reading them all behind the group's own index finds every
-	// one of them.
+	// There is no index over vectors, nor over the words of memories. A group has tens to hundreds of memories, and a
+	// scan through the group's own index finds every one of them.
 	//
-	// What is archived comes last. It is read where fewer active memories than $10 score at least $11,
-	// as it must itself, and is weighed like them.
+	// Archived memories come last. They are read if fewer active memories than $10 have at least the score $11. They
+	// need that score, too, and are scored in the same way.
 	searchQuery = asking + `$5::text[]` + theWords + compared + ` from memories` + ofKinds + `status = 'active'),` + weighed + best + `),
 		gone as materialized (select ` + compared + ` from memories` + ofKinds + `status = 'archived'
 			and (select count(*) from ranked where score >= $11::float8) < $10::int),
@@ -29,14 +28,13 @@ const (
 	ofKinds = ` where group_id = $1 and (cardinality($4::text[]) = 0 or kind = any ($4::text[]))
 		and ($12::uuid[] is null or memory_id = any ($12::uuid[])) and `
 
-	// The words count as in BM25, with k 1.2 and b 0.75, where each stands in a memory once or not at
-	// all. Divided by what all words of the query weigh, it is the share of what was asked that is
-	// found. Words in another script than the query's are found, too, and cost nothing where
-	// they are not. What remains open by meaning remains open by words less often: the rest
-	// of one is multiplied with the other's.
+	// Words are scored as in BM25, with k 1.2 and b 0.75, where a memory contains a word once or not at all. The sum,
+	// divided by the weight of all words of the query, is the share of the query that is found. Words in another script
+	// than the query's count if they are found, and cost nothing if not. The scores for meaning and for words are
+	// combined by multiplying what each of them leaves open.
 	//
-	// In a large group most memories have one of few sets of the words that are asked, so these are
-	// counted and weighed by their sets. What a hit tells is read of the best alone.
+	// In a large group most memories have one of few sets of the query's words. So the sets are counted and scored, and
+	// the columns of a hit are read for the best only.
 	asking   = `with asked as materialized (select w.lexeme, min(f.no) = 1 as written from unnest(`
 	theWords = `) with ordinality as f (form, no)
 				cross join lateral unnest(reverie_words(f.form)) as w (lexeme, positions, weights) group by w.lexeme),
@@ -63,15 +61,15 @@ const (
 	bestFirst = ` order by ` + inOrder + ` limit nullif($9::int, 0)`
 	inOrder   = `score desc, cosine desc nulls last, memory_id`
 
-	// Whose memories are looked at besides is asked with the ranking: see reverie.Ranking.
+	// Which other groups a search must read is returned with the ranking: see reverie.Ranking.
 	found     = `select ` + hitColumns + `, cosine, share, score, e.n::bigint, e.unseen, (select team from groups where group_id = $1), ` + isLinked + ` from `
 	foundLast = ` using (memory_id) cross join everything e where group_id = $1 order by late, ` + inOrder
 
-	// meaning is reverie.Calibration.Score of a cosine, 0 where there is none.
+	// meaning is reverie.Calibration.Score of a cosine, 0 without one.
 	meaning = `(0.7::float8 * least(greatest((cosine - $6::float8) / ($7::float8 - $6::float8), 0), 1)
 				+ 0.3::float8 * least(greatest((cosine - $7::float8) / ($8::float8 - $7::float8), 0), 1))`
 
-	// wordPower is how often the share of words counts: of a third of them it makes a score of 0.7.
+	// wordPower is the exponent of the words' remaining share: a third of the words makes a score of 0.7.
 	wordPower = `3`
 
 	nearestQuery = `select m.memory_id from memories m
@@ -81,7 +79,7 @@ const (
 		order by d.distance, m.memory_id limit nullif($5::int, 0)`
 )
 
-// Of an instant, the same is asked of what was active then.
+// The same search over the versions that were active at an instant.
 var (
 	searchAtQuery = func() string {
 		versions, active := AtInstant("$10", "$11")
@@ -90,16 +88,16 @@ var (
 	}()
 )
 
-// hitColumns are those of what is found: what an answer tells of a memory, or ranks it
-// by. A context has a hundred rows read to give eight.
+// hitColumns are the columns of a hit: those that an answer shows or that rank it. A context reads a hundred rows to
+// return eight.
 const hitColumns = `memory_id, lineage_id, kind, session_id, statement, version, status, tags, strength, weight,
 	content_hash,
 	updated_at, last_supported_at`
 
-// Search ranks the group's active memories by a text and its vector, best first, comparing
-// every one of them, and the archived ones behind them where few of these bear on it; or, of an instant, the versions that were active then, with the
-// strength, weight and last support of then. Of a hit's memory it has hitColumns. A vector
-// without a direction, or of another width than its model names, is reverie.ErrInvalid.
+// Search ranks the group's active memories by a text and its vector, best first. It compares every one of them.
+// Archived memories follow if few active ones match. For an instant, it ranks the versions that were active then, with
+// their strength, weight and last support of that time. The memory of a hit has only hitColumns. A vector without a
+// direction, or of another width than its model names, is reverie.ErrInvalid.
 func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ranking, err error) {
 	what := fmt.Sprintf("search group %q", q.GroupID)
 	var vector any
@@ -122,7 +120,7 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ra
 			switch {
 			case !q.At.IsZero():
 				r.Hits[i].Memory = h.Then()
-			case h.Status == reverie.StatusArchived: // as are those that follow
+			case h.Status == reverie.StatusArchived: // all following hits are archived, too
 				r.Hits, r.Archived = r.Hits[:i], r.Hits[i:]
 				return err
 			}
@@ -132,7 +130,7 @@ func (s *Store) Search(ctx context.Context, q reverie.SearchQuery) (r reverie.Ra
 	return r, err
 }
 
-// valid are texts that can be stored.
+// valid replaces text that cannot be stored.
 func valid[T ~string](list []T) pq.StringArray {
 	texts := make(pq.StringArray, len(list))
 	for i, t := range list {
@@ -141,8 +139,7 @@ func valid[T ~string](list []T) pq.StringArray {
 	return texts
 }
 
-// scanRanking reads rows of hitColumns and how they rank, without looking each column up
-// by its name in each row.
+// scanRanking reads rows of hitColumns with their scores. It scans by position, without looking up columns by name.
 func scanRanking(rows *sql.Rows, groupID string) (r reverie.Ranking, err error) {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -157,9 +154,8 @@ func scanRanking(rows *sql.Rows, groupID string) (r reverie.Ranking, err error) 
 	return r, rows.Err()
 }
 
-// NearestHeads returns the ids of the active memories that come nearest to any
-// of the probes, best first: all those of one kind ("": of any) with a vector of
-// that model. A limit of 0 is no limit.
+// NearestHeads returns the ids of the active memories nearest to any of the probes, best first. It compares all
+// memories of one kind ("": any) that have a vector of that model. A limit of 0 is no limit.
 func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.Kind, model string, probes [][]float32,
 	limit int) ([]string, error) {
 	what := fmt.Sprintf("rank the memories of group %q", groupID)
@@ -182,8 +178,8 @@ func (s *Store) NearestHeads(ctx context.Context, groupID string, kind reverie.K
 	})
 }
 
-// The memories are read once, and passed over for each probe, as for a search. What is given
-// beside them is weighed with them, as if it was stored.
+// The memories are read once, and compared with each probe as in a search. Those in q.Beside are compared like stored
+// ones.
 const candidatesQuery = `with stored as materialized (
 		select memory_id as id, words, case when embedding_model = $3 then embedding end as vector from memories
 			where group_id = $1 and kind = $12 and (status = 'active' or $17 and memory_id` + archivedOf + `$12` + newestArchived + `)
@@ -196,14 +192,13 @@ const candidatesQuery = `with stored as materialized (
 		select memory_id, score from ranked where score >= $15::float8 order by score desc, memory_id limit nullif($16::int, 0)) c
 	order by p.no, c.score desc, c.memory_id`
 
-// probesAtOnce bounds one statement, whose time grows with its probes.
+// probesAtOnce is the most probes of one statement, whose time grows with them.
 const probesAtOnce = 20
 
-// Candidates returns, for each probe, the active and newest archived memories of one kind and
-// what is given beside them that come nearest to it, best first and those of one score by id.
-// All of them are compared, as in [Store.Search]: by their words, and by the vectors of the model
-// where both have one. A limit of 0 is no limit. A vector without a direction, or of another
-// width than its model names, is reverie.ErrInvalid.
+// Candidates returns, for each probe, the nearest memories, best first, and equal scores by id. It compares all active
+// and the newest archived memories of one kind, and those in q.Beside. It compares as [Store.Search] does: by words,
+// and by the vectors of the model where both have one. A limit of 0 is no limit. A vector without a direction, or of
+// another width than its model names, is reverie.ErrInvalid.
 func (s *Store) Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]reverie.Near, error) {
 	what := fmt.Sprintf("look for memories of group %q that come near new facts", q.GroupID)
 	for i, p := range slices.Concat(q.Probes, q.Beside) {
@@ -226,13 +221,13 @@ func (s *Store) Candidates(ctx context.Context, q reverie.CandidateQuery) ([][]r
 	return found, nil
 }
 
-// candidates is [Store.Candidates] of probes that go into one statement.
+// candidates is [Store.Candidates] for the probes of one statement.
 func (s *Store) candidates(ctx context.Context, what string, q reverie.CandidateQuery) ([][]reverie.Near, error) {
 	var rows []struct {
 		No int `db:"no"` // of the probe, from 1
 		reverie.Near
 	}
-	exclude := append(pq.StringArray{}, q.Exclude...) // never nil: nothing differs from all of NULL
+	exclude := append(pq.StringArray{}, q.Exclude...) // not nil: no id differs from all of NULL
 	err := s.db.Of(ctx, q.GroupID).Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			ids, _, vectors, err := s.columns(ctx, t, q.Model, q.Probes)
@@ -258,7 +253,7 @@ func (s *Store) candidates(ctx context.Context, what string, q reverie.Candidate
 	return found, nil
 }
 
-// columns are texts as arrays of one length; that of the vectors is NULL where there is no model.
+// columns returns texts as arrays of equal length. The array of vectors is NULL without a model.
 func (s *Store) columns(ctx context.Context, t *pg.Tx, model string, list []reverie.Probe) (ids, statements pq.StringArray,
 	vectors any, err error) {
 	var all [][]float32
@@ -271,7 +266,7 @@ func (s *Store) columns(ctx context.Context, t *pg.Tx, model string, list []reve
 	return ids, statements, vectors, err
 }
 
-// forms are the scripts in which texts may be written, one row each, as long as the longest.
+// forms returns the texts in each script in which they may be written, one row for each script.
 func forms(list []reverie.Probe) [][]string {
 	rows, most := make([][]string, len(list)), 0
 	for i, p := range list {
@@ -285,8 +280,8 @@ func forms(list []reverie.Probe) [][]string {
 }
 
 const (
-	// A statement is a snapshot of its own, and one round trip. What is not the group's
-	// comes as JSON of the domain's structs.
+	// One statement has its own snapshot, and needs one round trip. Rows other than the group's are returned as JSON of
+	// the structs of package reverie.
 	recallQuery = `select ` + GroupColumns + `, ` + isLinked + `,
 			(select row_to_json(s) from (` + recallSessionQuery + `) s)::text as session,
 			(select row_to_json(s) from (` + recallSummaryQuery + `) s)::text as summary,
@@ -317,7 +312,7 @@ const (
 					and u.message_id = m.message_id) is null
 			order by m.sent_at desc, seq desc limit $4::int`
 
-	// The longest names first: of what is left out beyond the limit, least is lost.
+	// The longest names first, so that the limit drops the shortest.
 	recallNamesQuery = `select n.name_id, n.entity_id, n.kind, n.name, n.name_key,
 		to_char(n.created_at` + forJSON + ` as created_at, n.run_id, e.kind as entity_kind
 			from entity_names n join entities e on e.group_id = $1 and e.entity_id = n.entity_id
@@ -328,19 +323,18 @@ const (
 	recallQuotes = `case when $9::int > 0 then (select json_agg(q) from (select message_id, author, said as text, score,
 		to_char(sent_at` + forJSON + ` as sent_at from reverie_quotes($1, $6::text[], $2, $7::timestamptz, $8::float8, $9::int)) q)
 			end::text as quotes`
-	// The function reads a distributed table, so that no server can run it as a part of a statement about another.
+	// The function reads a distributed table, so no server can run it within a statement about another table.
 	quotesAloneQuery = `select (select json_agg(q) from (select message_id, author, said as text, score,
 		to_char(sent_at` + forJSON + ` as sent_at from reverie_quotes($1, $3::text[], $2, $4::timestamptz, $5::float8, $6::int)) q)::text`
 
-	// forJSON ends a time as Go's JSON has it, whatever the connection's zone.
+	// forJSON ends the conversion of a time to Go's JSON form, whatever the connection's time zone.
 	forJSON = ` at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 )
 
-// maxRecalled is how many messages of the newest turns are read at most, however
-// long a question of many users is.
+// maxRecalled is the most messages that are read for the newest turns, even if many users ask at length.
 const maxRecalled = 1000
 
-// recallRow is what recallQuery returns.
+// recallRow is the row of recallQuery.
 type recallRow struct {
 	reverie.Group
 	Linked   bool                             `db:"linked"`
@@ -351,18 +345,18 @@ type recallRow struct {
 	Quotes   pg.JSON[[]reverie.ContextQuote]  `db:"quotes"`
 }
 
-// recallName is a name with what clients are not told of one.
+// recallName is a name with fields that clients do not get.
 type recallName struct {
 	reverie.EntityName
 	Key    string             `json:"name_key"`
 	Entity reverie.EntityKind `json:"entity_kind"`
 }
 
-// RecallState reads what a context needs besides memories, in one snapshot. An
-// unknown group is reverie.ErrNotFound, an unknown session has nothing. Of an instant, it
-// is what had been said by then, and the rolling summary if it has not been renewed since.
+// RecallState reads what a context needs besides memories, in one snapshot. An unknown group is reverie.ErrNotFound; an
+// unknown session has nothing. For an instant, it reads what was said by then, and the rolling summary if that was not
+// renewed since.
 //
-// It reads back from the newest message until there are turns enough, mostly at once.
+// It reads back from the newest message until it has enough turns, usually with one query.
 func (s *Store) RecallState(ctx context.Context, q reverie.RecallQuery) (reverie.RecallState, error) {
 	what := fmt.Sprintf("read what is under way in group %q", q.GroupID)
 	text, asked := text.Simplify(text.Fold(q.Text)), valid(q.Asked)
@@ -412,8 +406,8 @@ func (r recallRow) state() reverie.RecallState {
 	return state
 }
 
-// turnsFrom says where the newest n turns begin. An older turn ends with an
-// assistant whom a user follows; enough tells that there is one.
+// turnsFrom returns where the newest n turns begin. An earlier turn ends where a user follows an assistant; enough
+// reports that there is one.
 func turnsFrom(list []reverie.Message, n int) (from int, enough bool) {
 	turns := 1
 	for i := len(list) - 2; i >= 0; i-- {

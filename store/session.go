@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// sessionColumns are those of reverie.Session.
+	// sessionColumns are the columns of reverie.Session.
 	sessionColumns = `group_id, session_id, cut, first_at, last_at, asking,
 		messages as "total.messages", tokens as "total.tokens", tool_calls as "total.tool_calls", turns as "total.turns",
 		new_messages as "new.messages", new_tokens as "new.tokens", new_tool_calls as "new.tool_calls",
@@ -25,7 +25,7 @@ const (
 
 	sessionQuery = `select ` + sessionColumns + ` from sessions where group_id = $1 and session_id = $2`
 
-	// Whoever changes what a session counts locks it first.
+	// All writers of a session's counts lock it first.
 	lockSessionQuery = `select 1 from sessions where group_id = $1 and session_id = $2 for no key update`
 
 	findSessionQuery = `select ` + sessionColumns + ` from sessions where session_id = $1 order by group_id`
@@ -47,8 +47,8 @@ func (s *Store) Session(ctx context.Context, groupID, sessionID string) (reverie
 	})
 }
 
-// FindSession returns the sessions of that id, of any group, by group; one that is
-// nowhere is reverie.ErrNotFound.
+// FindSession returns the sessions with that id in all groups, by group. If there is none, it returns
+// reverie.ErrNotFound.
 func (s *Store) FindSession(ctx context.Context, sessionID string) ([]reverie.Session, error) {
 	what := "look for a session"
 	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (list []reverie.Session, err error) {
@@ -60,9 +60,8 @@ func (s *Store) FindSession(ctx context.Context, sessionID string) ([]reverie.Se
 	})
 }
 
-// ListSessions returns a page of sessions, those with the latest message first, and
-// how many there are in all. A limit of 0 is no limit; without a group all are
-// listed. An unknown group is reverie.ErrNotFound.
+// ListSessions returns a page of sessions, those with the latest message first, and their total number. A limit of 0 is
+// no limit; without a group it lists those of all groups. An unknown group is reverie.ErrNotFound.
 func (s *Store) ListSessions(ctx context.Context, f reverie.SessionFilter) ([]reverie.Session, int, error) {
 	var total int
 	list, err := pg.Read(ctx, s.db, "list sessions", func(ctx context.Context, t *pg.Tx) (list []reverie.Session, err error) {
@@ -82,7 +81,7 @@ func (s *Store) ListSessions(ctx context.Context, f reverie.SessionFilter) ([]re
 	return list, total, err
 }
 
-// SessionSummary returns the rolling summary of a session, nil where it has none.
+// SessionSummary returns the rolling summary of a session, nil if there is none.
 func (s *Store) SessionSummary(ctx context.Context, groupID, sessionID string) (*reverie.SessionSummary, error) {
 	return read(ctx, s, groupID, "read the summary of a session", func(ctx context.Context,
 		t *pg.Tx) (*reverie.SessionSummary, error) {
@@ -95,8 +94,7 @@ func getSession(ctx context.Context, t *pg.Tx, groupID, sessionID string) (rever
 	return session, pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
 }
 
-// LockSession lets nobody else count a session, or make it part of another, before
-// the commit.
+// LockSession locks a session until the commit, against changes of its counts and merges.
 func LockSession(ctx context.Context, t *pg.Tx, groupID, sessionID string) error {
 	_, err := pg.Get[int](ctx, t, lockSessionQuery, groupID, sessionID)
 	return pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
@@ -110,31 +108,28 @@ func rollingSummary(ctx context.Context, t *pg.Tx, groupID, sessionID string) (*
 	return &list[0], nil
 }
 
-// SessionQueue is the store as extraction sees it: what is due are sessions, by a
-// rule. Otherwise it is the [Store].
+// SessionQueue is the [Store] for extraction. The sessions that are due depend on a rule.
 type SessionQueue struct {
 	*Store
 	rule reverie.SessionRule
 }
 
-// Sessions returns the store as a rule for sessions makes it look.
+// Sessions returns the store for extraction by a rule.
 func (s *Store) Sessions(rule reverie.SessionRule) SessionQueue { return SessionQueue{s, rule} }
 
 const (
 	// A session s that a bot takes part in, or that a person asks about ($9).
 	withBot = ` and ($9::bool or s.turns > 0 or s.tool_calls > 0)`
 
-	// Not left alone after a failure: $9 does not wait for the next try, $10 is now: as
-	// reverie.LeftAlone has it.
+	// Not waiting after a failure, as in reverie.LeftAlone: $9 ignores the time of the next try, and $10 is now.
 	triedAgain = ` and s.parked_at is null and ($9::bool or s.retry_at is null or s.retry_at <= $10::timestamptz
 			or s.retry_at > $10 + ` + maxRetryAfter + `)`
 
 	maxRetryAfter = `interval '168 hours'` // reverie.MaxRetryAfter
 
-	// The sessions of a group g that are due, as reverie.SessionRule says it, some of
-	// them several times: each reason has an index of its own. $1 to $3 are limits of
-	// what is new; a session that is silent since $4 is idle; it is folded up to $8,
-	// beyond $5 turns and $6 turns or $7 tokens. A run that was interrupted goes on.
+	// The due sessions of a group g, by reverie.SessionRule. A session may come several times, because each reason has
+	// its own index. $1 to $3 are the limits of new messages. A session is idle if it is silent since $4. It is folded
+	// up to $8, beyond $5 turns and $6 turns or $7 tokens. An interrupted run is resumed.
 	dueSessionsOf = `
 		select s.session_id from sessions s where s.group_id = g.group_id and s.new_messages > 0
 			and s.new_tokens >= $1::bigint` + withBot + triedAgain + `
@@ -153,7 +148,7 @@ const (
 		union all select r.session_id from runs r where r.group_id = g.group_id and r.job = 'extract'
 			and r.status = 'running' and r.session_id <> ''`
 
-	// A session that fails is left alone by itself: its group has no setback.
+	// A failed session waits by itself: its group has no setback.
 	dueSessionGroups = `select ` + GroupColumns + `, coalesce((select s.last_at from sessions s
 				where s.group_id = g.group_id and s.new_messages > 0 order by s.last_at limit 1), now()) as first_pending,
 			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
@@ -172,8 +167,8 @@ var (
 		order by last_at, session_id`
 )
 
-// limits are the rule as the queries take it. A limit that is off is one that nothing reaches: of a condition that is
-// false whatever a row holds, Citus would make a statement without its table.
+// limits returns the rule as arguments of the queries. A limit that is off becomes a value that nothing reaches. Citus
+// would drop the table from a statement whose condition is false for every row.
 func (q SessionQueue) limits() []any {
 	r, now := q.rule, q.db.Now()
 	var idle, remembered time.Time
@@ -188,9 +183,8 @@ func (q SessionQueue) limits() []any {
 		pg.OrMinusInfinity(remembered), r.Asked, now}
 }
 
-// DueGroups is [Store.DueGroups] for groups with sessions that are due. In place of
-// the first pending message stands the last one of the session with something new
-// that has been silent the longest.
+// DueGroups is [Store.DueGroups] for groups with due sessions. FirstPending is the last message of the session with new
+// messages that has been silent the longest.
 func (q SessionQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]reverie.DueGroup, error) {
 	query, args := dueSessionPageQuery, append(q.limits(), due.After, due.Limit)
 	if due.GroupID != "" {
@@ -199,8 +193,7 @@ func (q SessionQueue) DueGroups(ctx context.Context, due reverie.DueQuery) ([]re
 	return q.dueGroups(ctx, "list groups with sessions that are due", due, query, args)
 }
 
-// DueSessions lists the sessions of a group that are due: those that have been
-// silent the longest come first.
+// DueSessions lists the due sessions of a group, those that have been silent the longest first.
 func (q SessionQueue) DueSessions(ctx context.Context, groupID string) ([]reverie.Session, error) {
 	what := fmt.Sprintf("list the sessions of group %q that are due", groupID)
 	return pg.QueryByKey[reverie.Session](ctx, q.db.Of(ctx, groupID), what, dueSessionsQuery, append(q.limits(), groupID)...)
@@ -210,7 +203,7 @@ const (
 	bufferWhere = ` from message_uses u where u.group_id = $1 and u.job = 'extract' and u.session_id = $2
 		and u.session_id <> '' and u.run_id is null`
 
-	// A message's time is that of its use, so that the order comes from the index.
+	// The time of a message is read from message_uses, so that its index gives the order.
 	buffered = `select ` + MessageColumns + ` from (
 			select m.*, u.sent_at as at from message_uses u join messages m on m.group_id = $1
 				and m.message_id = u.message_id
@@ -227,8 +220,8 @@ const (
 	summaryHeadQuery = headOf + `status = 'active' and session_id = $3 and session_id <> '' and $2 = any (tags) order by created_at,
 		lineage_id limit 1`
 
-	// The summaries of other sessions that go for a further one, as decide.MakeRoom chooses among
-	// facts. Of very many, the others go with the next sessions.
+	// The summaries of other sessions to archive for a new one, chosen as decide.MakeRoom chooses facts. If there are
+	// very many, later sessions archive the rest.
 	weakestQuery = headOf + `status = 'active' and $2 = any (tags) and author = '' and weight < $4::float8
 		order by round(10 * weight), strength, last_supported_at, lineage_id limit least(100, greatest(0, 1 - $3::int + (
 			select count(*) from memories where group_id = $1 and kind = 'session' and status = 'active' and $2 = any (tags))))`
@@ -240,8 +233,8 @@ const (
 		order by sent_at, seq`
 )
 
-// GatherSession reads what one chunk of an extraction needs, in one snapshot and at
-// most seven statements. An unknown group or session is reverie.ErrNotFound.
+// GatherSession reads what one chunk of an extraction needs, in one snapshot and at most seven statements. An unknown
+// group or session is reverie.ErrNotFound.
 func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reverie.SessionState, error) {
 	what := fmt.Sprintf("gather session %q of group %q", q.SessionID, q.GroupID)
 	return lookup(ctx, s, q.GroupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.SessionState, err error) {
@@ -275,8 +268,8 @@ func (s *Store) GatherSession(ctx context.Context, q reverie.SessionQuery) (reve
 	})
 }
 
-// buffer reads the oldest messages of a session that are not extracted and looks
-// one further, or those of them that are named and whether there are others.
+// buffer reads the oldest messages of a session that are not extracted and whether there are more, or those that are
+// named.
 func buffer(ctx context.Context, t *pg.Tx, q reverie.SessionQuery) ([]reverie.Message, bool, error) {
 	var list []reverie.Message
 	if len(q.MessageIDs) > 0 {
@@ -295,8 +288,8 @@ func buffer(ctx context.Context, t *pg.Tx, q reverie.SessionQuery) ([]reverie.Me
 	return list[:min(limit, len(list))], more, nil
 }
 
-// GatherFold reads what folding a session needs, in one snapshot and at most five
-// statements. An unknown group or session is reverie.ErrNotFound.
+// GatherFold reads what the fold of a session needs, in one snapshot and at most five statements. An unknown group or
+// session is reverie.ErrNotFound.
 func (s *Store) GatherFold(ctx context.Context, groupID, sessionID string) (reverie.FoldState, error) {
 	what := fmt.Sprintf("gather what session %q of group %q has to fold", sessionID, groupID)
 	return lookup(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (state reverie.FoldState, err error) {
@@ -314,8 +307,8 @@ func (s *Store) GatherFold(ctx context.Context, groupID, sessionID string) (reve
 	})
 }
 
-// unfolded reads the messages of a session that its summary does not cover: those
-// behind what it covers, and the others only if some of them came late.
+// unfolded reads the messages of a session that its summary does not cover. It reads those after the covered ones, and
+// earlier ones only if some of them came late.
 func unfolded(ctx context.Context, t *pg.Tx, state reverie.FoldState) ([]reverie.Message, error) {
 	var list []reverie.Message
 	var since time.Time
@@ -351,15 +344,13 @@ const (
 		and status = 'running'`
 )
 
-// ApplyFold renews the rolling summary of a session, in one transaction with the
-// marks of the messages that it covers from then on, what the session counts as
-// folded, and the run's stats. What the summary counts as covered is counted from
-// the messages, and added to what an earlier one covered.
+// ApplyFold renews the rolling summary of a session. The same transaction marks the newly covered messages, and updates
+// the counts of the session and the run's stats. The counts of the summary are those of the new messages, added to
+// those of the earlier summary.
 //
-// Nothing is written and the error is reverie.ErrLeaseLost when another holder took
-// the lease; reverie.ErrConflict when a message is covered already or is none of
-// the session's, or the run has ended; reverie.ErrInvalid for a fold of nothing or
-// of another group.
+// After an error nothing is written. A lost lease is reverie.ErrLeaseLost. It is reverie.ErrConflict if a message is
+// covered already or does not belong to the session, or if the run has ended. A fold without messages, or of another
+// group, is reverie.ErrInvalid.
 func (s *Store) ApplyFold(ctx context.Context, lease reverie.Lease, fold reverie.SessionFold) error {
 	sum := fold.Summary
 	what := fmt.Sprintf("fold %d messages of session %q of group %q", len(fold.MessageIDs), sum.SessionID, sum.GroupID)
@@ -411,7 +402,7 @@ func (s *Store) fold(ctx context.Context, t *pg.Tx, fold reverie.SessionFold) er
 }
 
 const (
-	// What a person has cleared is covered by no run: it is not folded anew either.
+	// Messages that a person has cleared are marked without a run, so they are not folded again.
 	clearQuery = `insert into message_uses as u (group_id, job, message_id, sent_at, session_id)
 		select $1, 'summarize', message_id, sent_at, session_id from messages
 			where group_id = $1 and session_id = $2 and session_id <> ''
@@ -426,10 +417,9 @@ const (
 		returning s.messages - b.folded + coalesce((select messages from gone), 0)`
 )
 
-// ClearSession forgets the short-term memory of a session: its rolling summary, and what of
-// it stands word for word. It returns how many messages that was of. The messages stay, what
-// waits for extraction waits, and memories are as they were. An unknown session is
-// reverie.ErrNotFound.
+// ClearSession deletes the short-term memory of a session: its rolling summary, and the messages that a context would
+// show. It returns the number of these messages. The messages themselves stay, also for extraction, and memories do not
+// change. An unknown session is reverie.ErrNotFound.
 func (s *Store) ClearSession(ctx context.Context, groupID, sessionID string) (n int, err error) {
 	what := fmt.Sprintf("clear session %q of group %q", sessionID, groupID)
 	return n, s.db.Run(ctx, pg.Work{What: what, ByKey: true, Do: func(ctx context.Context, t *pg.Tx) error {
@@ -444,9 +434,8 @@ func (s *Store) ClearSession(ctx context.Context, groupID, sessionID string) (n 
 }
 
 const (
-	// What was written beside what is held stays: support, which a second time supports
-	// nothing more, and the summary, of a session or a dream. Chunks of which anything
-	// else was written are as good as applied.
+	// What was written beside held facts stays. That is support, which would not count a second time, and the summary
+	// of a session or a dream. If anything else of a chunk was written, the chunk counts as applied.
 	freeChunks = `
 			update run_chunks c set status = 'failed' from held_plans h
 			where h.group_id = $1 and h.run_id = $2 and h.status = 'waiting'
@@ -462,8 +451,8 @@ const (
 		returning u.message_id`
 )
 
-// requeueSession lets messages of a run of a session wait for extraction again, of
-// whose chunks all facts are held, and says how many.
+// requeueSession makes messages of a run of a session pending for extraction again, if all facts of their chunk are
+// held. It returns their number.
 func requeueSession(ctx context.Context, t *pg.Tx, run reverie.Run, at time.Time) (int, error) {
 	if err := LockSession(ctx, t, run.GroupID, run.SessionID); err != nil {
 		return 0, err
@@ -495,10 +484,9 @@ const (
 		where (failures > 0 or fold_failures > 0) and `
 )
 
-// NoteSession counts one more failure in a row to extract a session and returns what
-// the rule makes of it: the session is left alone for a while, or parked. The
-// extraction of any of its messages forgets it. Each call counts once, whatever
-// becomes of its connection. An unknown session is reverie.ErrNotFound.
+// NoteSession counts one more failure in a row to extract a session. It returns the resulting session, which waits for
+// a while or is parked. The extraction of any of its messages clears the failures. Each call counts once, even if its
+// connection is lost. An unknown session is reverie.ErrNotFound.
 func (s *Store) NoteSession(ctx context.Context, groupID, sessionID, reason string,
 	rule reverie.ParkRule) (reverie.Setback, error) {
 	var noted reverie.Setback
@@ -511,8 +499,8 @@ func (s *Store) NoteSession(ctx context.Context, groupID, sessionID, reason stri
 	return noted, err
 }
 
-// NoteFold is [Store.NoteSession] for the session's fold, which is never parked: it
-// returns when it is tried again. A fold that succeeds forgets it.
+// NoteFold is [Store.NoteSession] for the session's fold, which is never parked. It returns the time of the next try. A
+// successful fold clears the failures.
 func (s *Store) NoteFold(ctx context.Context, groupID, sessionID string, rule reverie.ParkRule) (time.Time, error) {
 	var retry time.Time
 	err := s.noteSession(ctx, groupID, sessionID, func(ctx context.Context, t *pg.Tx, session reverie.Session) error {
@@ -530,7 +518,7 @@ func (s *Store) noteSession(ctx context.Context, groupID, sessionID string, note
 		Do: func(ctx context.Context, t *pg.Tx) error {
 			var session reverie.Session
 			if err := t.Get(ctx, &session, lockSetbackQuery, groupID,
-				sessionID); err != nil { // two that fail at a time count as two
+				sessionID); err != nil { // two failures at the same time count as two
 				return pg.NotFoundIfEmpty(err, "session %q of group %q", sessionID, groupID)
 			}
 			return note(ctx, t, session)
@@ -538,8 +526,7 @@ func (s *Store) noteSession(ctx context.Context, groupID, sessionID string, note
 	}.Once(groupID))
 }
 
-// forgetSessions forgets the failures of a group's sessions and returns what they
-// had led to.
+// forgetSessions clears the failures of a group's sessions, and returns the setbacks that it ends.
 func forgetSessions(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Setback, error) {
 	var list []reverie.Session
 	if err := t.Select(ctx, &list, setBackSessionsQuery, groupID); err != nil || len(list) == 0 {
@@ -555,7 +542,7 @@ func forgetSessions(ctx context.Context, t *pg.Tx, groupID string) ([]reverie.Se
 	return gone, err
 }
 
-// setbackOf is what repeated failure to extract a session has led to.
+// setbackOf returns the setback of a session whose extraction has failed repeatedly.
 func setbackOf(s reverie.Session) reverie.Setback {
 	b := reverie.Setback{GroupID: s.GroupID, SessionID: s.ID, Job: reverie.JobExtract, Failures: s.Failures,
 		Error: s.Failure, ParkedAt: s.ParkedAt}

@@ -22,12 +22,12 @@ const (
 
 	takenSessionsQuery = `select session_id from sessions where group_id = $1 and session_id = any ($2::text[])`
 
-	// Those that somebody has worked with: a run, or a context for a reader.
+	// Sessions that a run or a context has used.
 	fixedSessionsQuery = `select s.id from unnest($2::text[]) as s (id)
 		where exists (select 1 from runs r where r.group_id = $1 and r.session_id = s.id and r.session_id <> '')
 			or exists (select 1 from memory_usage_log l where l.group_id = $1 and l.session_id = s.id and l.session_id <> '')`
 
-	// Locked in the order of their ids, as evolve does it.
+	// Locked in the order of their ids, as by evolve.
 	moveMessagesQuery = `update messages m set session_id = n.new from (
 			select l.message_id, r.new from (select message_id, session_id from messages
 				where group_id = $1 and session_id = any ($2::text[]) and session_id <> ''
@@ -41,26 +41,25 @@ const (
 	dropSessionsQuery = `delete from sessions where group_id = $1 and session_id = any ($2::text[])`
 )
 
-// arrivals are new messages of a group on their way into its sessions. Whoever
-// brings them has locked the group.
+// arrivals are new messages that are added to the sessions of a group. The caller has locked the group.
 type arrivals struct {
 	groupID  string
 	silence  time.Duration
 	messages []reverie.Message // in order of arrival
-	tokens   []int             // of each
-	filtered []reverie.Message // that no session has
+	tokens   []int             // of each message
+	filtered []reverie.Message // messages without a session
 	sessions map[string]*arrival
-	moved    map[string]string // sessions that have become part of another
+	moved    map[string]string // old session -> session that it has merged into
 }
 
-// arrival is a session that new messages belong to.
+// arrival is a session with its new messages.
 type arrival struct {
 	reverie.Session
-	messages []int // by index
-	recount  bool  // they come before others of it, or several sessions are one now
+	messages []int // indexes in arrivals.messages
+	recount  bool  // they come before others of it, or sessions have merged into it
 }
 
-// divide gives each message its session, and locks those that are known.
+// divide gives each message its session, and locks the known sessions.
 func (a *arrivals) divide(ctx context.Context, t *pg.Tx) error {
 	a.sessions, a.moved = map[string]*arrival{}, map[string]string{}
 	if err := a.cut(ctx, t); err != nil {
@@ -68,7 +67,7 @@ func (a *arrivals) divide(ctx context.Context, t *pg.Tx) error {
 	}
 	for i := range a.messages {
 		m := &a.messages[i]
-		if to := a.moved[m.SessionID]; to != "" { // it names one that was cut, such as a message of an export
+		if to := a.moved[m.SessionID]; to != "" { // a cut session, named in a message of an export
 			m.SessionID = to
 		}
 		if a.sessions[m.SessionID] == nil {
@@ -96,7 +95,7 @@ func (a *arrivals) divide(ctx context.Context, t *pg.Tx) error {
 	return nil
 }
 
-// cut finds the sessions of the messages that name none.
+// cut finds the sessions of messages that name none.
 func (a *arrivals) cut(ctx context.Context, t *pg.Tx) error {
 	var sent []time.Time
 	var index []int
@@ -134,8 +133,7 @@ func (a *arrivals) cut(ctx context.Context, t *pg.Tx) error {
 	return a.move(ctx, t)
 }
 
-// name gives the cuts that are new an id that no session has, nor a message of
-// these names.
+// name gives new cuts an id that neither a session nor one of these messages has.
 func (a *arrivals) name(ctx context.Context, t *pg.Tx, cuts []reverie.Cut) error {
 	taken := map[string]bool{}
 	for _, m := range a.messages {
@@ -169,7 +167,7 @@ func (a *arrivals) name(ctx context.Context, t *pg.Tx, cuts []reverie.Cut) error
 	}
 }
 
-// open notes a cut session, with what is known of it. One that is made of several is counted anew.
+// open adds a cut session with its known counts. If several sessions have merged into it, it is counted anew.
 func (a *arrivals) open(c reverie.Cut, near []reverie.Session) {
 	s := &arrival{Session: reverie.Session{GroupID: a.groupID, ID: c.ID, Cut: true}, recount: len(c.Was) > 1}
 	a.sessions[c.ID] = s
@@ -178,7 +176,7 @@ func (a *arrivals) open(c reverie.Cut, near []reverie.Session) {
 	}
 }
 
-// moved says which known sessions have become part of another by a cut.
+// moved returns which known sessions a cut has merged into another.
 func moved(cuts []reverie.Cut) map[string]string {
 	var to map[string]string
 	for _, c := range cuts {
@@ -210,8 +208,7 @@ func fixedSessions(ctx context.Context, t *pg.Tx, groupID string, among []reveri
 	return fixed, nil
 }
 
-// move gives the messages of sessions that are no more to those that they are part
-// of now.
+// move moves the messages of merged sessions to the session that they have merged into.
 func (a *arrivals) move(ctx context.Context, t *pg.Tx) error {
 	if len(a.moved) == 0 {
 		return nil
@@ -229,8 +226,8 @@ func (a *arrivals) move(ctx context.Context, t *pg.Tx) error {
 	return t.Exec(ctx, dropSessionsQuery, a.groupID, from)
 }
 
-// A session that messages came to before its last is no longer all dreamt of, although
-// that stays its last; so is one that others have become part of.
+// Messages may have come before the last one of a session, or others may have merged into it. Then a dream has not
+// covered all of it any more, although its last message is the same.
 const saveSessionsQuery = `insert into sessions as s (group_id, session_id, cut, first_at, last_at, asking, messages,
 	tokens, tool_calls, turns,
 		new_messages, new_tokens, new_tool_calls, new_turns, folded_messages, folded_tokens, folded_tool_calls,
@@ -252,9 +249,8 @@ const saveSessionsQuery = `insert into sessions as s (group_id, session_id, cut,
 			updated_at = excluded.updated_at,
 		dreamt_until = case when excluded.last_at > s.last_at then s.dreamt_until end`
 
-// count counts the messages, now that they are there, and saves their sessions. Messages that come after all of
-// their session are simply added to it. Others may end a turn that has begun before them, and begin one, or take one
-// from the answer behind them: their sessions are counted anew.
+// count updates the counts of the sessions after their messages are stored. Messages after the end of a session are
+// added to its counts. Others may end or begin a turn in the middle, so the session is counted anew.
 func (a *arrivals) count(ctx context.Context, t *pg.Tx, at time.Time) error {
 	var list []reverie.Session
 	var anew pq.StringArray
@@ -278,11 +274,11 @@ func (a *arrivals) count(ctx context.Context, t *pg.Tx, at time.Time) error {
 	return t.Exec(ctx, `update session_summaries x set `+RecountSummaries, a.groupID, anew)
 }
 
-// What a session counts is written with the messages that it counts, and is at any
-// time what these queries make of the rows: see reverie.Session.Add. A turn is
-// counted with the assistant's message that ends it; tools do not stand between.
+// The counts of a session are written with its messages, and always equal the result of these queries: see
+// reverie.Session.Add. A turn is counted with the assistant's message that ends it. Messages of tools do not separate
+// turns.
 const (
-	// RecountSessions counts sessions $2 anew.
+	// RecountSessions counts the sessions $2 anew.
 	RecountSessions = `with m as (
 			select m.*, lag(m.role) over (partition by m.session_id, m.role = 'tool' order by m.sent_at, m.seq) as before,
 				coalesce((select true from message_uses u where u.group_id = $1 and u.job = 'extract'
@@ -310,30 +306,30 @@ const (
 			folded_tool_calls = c.folded_tools, folded_turns = c.folded_turns, updated_at = $3::timestamptz
 		from c where s.group_id = $1 and s.session_id = c.session_id`
 
-	// RecountSummaries is what becomes of rolling summaries x of theirs.
+	// RecountSummaries sets the counts of their rolling summaries x.
 	RecountSummaries = `tokens = s.folded_tokens, turns = s.folded_turns from sessions s
 		where x.group_id = $1 and x.session_id = any ($2::text[]) and s.group_id = $1
 			and s.session_id = x.session_id and (x.tokens, x.turns) <> (s.folded_tokens, s.folded_turns)`
 
-	// The user or assistant before a message m of its session.
+	// The role of the user's or assistant's message before a message m in its session.
 	roleBefore = `(select b.role from messages b where b.group_id = $1 and b.session_id = m.session_id
 		and b.session_id <> ''
 		and (b.sent_at, b.seq) < (m.sent_at, m.seq) and b.role <> 'tool' order by b.sent_at desc, b.seq desc limit 1)`
 
-	// Some messages of a session, by themselves.
+	// The counts of some messages of a session.
 	tallyOf = `(select count(*) as messages, coalesce(sum(m.tokens), 0) as tokens, count(*)
 		filter (where m.role = 'tool') as tool_calls,
 			count(*) filter (where m.role = 'assistant' and ` + roleBefore + ` = 'user') as turns
 		from ` + messagesByID + `)`
 
-	// Messages that wait for extraction from now on ($5 is 1), or no more (-1).
+	// Messages that are now pending for extraction ($5 is 1), or no longer (-1).
 	AddNewQuery = `update sessions s set new_messages = new_messages + $5::int * c.messages,
 		new_tokens = new_tokens + $5 * c.tokens,
 			new_tool_calls = new_tool_calls + $5 * c.tool_calls, new_turns = new_turns + $5 * c.turns,
 				updated_at = $4::timestamptz
 		from ` + tallyOf + ` c where s.group_id = $1 and s.session_id = $2`
 
-	// Messages that the rolling summary covers from now on, which counts the same.
+	// Messages that the rolling summary now covers; the summary has the same counts.
 	addFoldedQuery = `update sessions s set folded_messages = folded_messages + c.messages,
 		folded_tokens = folded_tokens + c.tokens,
 			folded_tool_calls = folded_tool_calls + c.tool_calls, folded_turns = folded_turns + c.turns, fold_failures = 0,

@@ -36,6 +36,14 @@ const shardEachGroup = likeCitus + `
 			execute format('create view %%I as select * from %%I', s.t || '_' || s.shardid, s.t);
 		end loop; end $$`
 
+func giveShards(t *testing.T, groups ...string) {
+	t.Helper()
+	literal := must(pq.StringArray(groups).Value())(t).(string)
+	db := raw(t)
+	mustExec(t, db, fmt.Sprintf(shardEachGroup, pq.QuoteLiteral(literal)))
+	addNode(t, db, "")
+}
+
 // shardWork is what was asked of shards, by their numbers.
 type shardWork struct {
 	sync.Mutex
@@ -117,11 +125,7 @@ func TestShardIsAskedOfItsGroup(t *testing.T) {
 	each(func(name, told string) { whole[name] = told })
 
 	groups := []string{home, twin, far, homeTeam, reverie.TeamGroupID(twin), reverie.TeamGroupID(far)}
-	literal := must(pq.StringArray(groups).Value())(t).(string)
-	db := raw(t)
-	_, err := db.ExecContext(t.Context(), fmt.Sprintf(shardEachGroup, pq.QuoteLiteral(literal)))
-	check(t, err)
-	addNode(t, db, "")
+	giveShards(t, groups...)
 	work := &shardWork{opened: map[string]int{}, asked: map[string]map[string][]string{}}
 	s := must(store.Open(t.Context(), pg.Options{URL: pgtest.URL(t), Now: func() time.Time { return noon }, Dial: listening(nil, work.hear)}))(t)
 	t.Cleanup(func() { _ = s.Close() })
@@ -162,5 +166,52 @@ func TestShardIsAskedOfItsGroup(t *testing.T) {
 	}
 	if pinned < 50 {
 		t.Errorf("only %d statements asked a shard of its group", pinned)
+	}
+}
+
+// A shard that is lost is no loss: whether a commit came through is read from the whole database where the shard was
+// moved meanwhile, and what is under way on a server that is gone is done by the whole, with the one connection that there is.
+func TestShardIsLost(t *testing.T) {
+	pgtest.OnOneServer(t, "the test plays Citus itself")
+	pgtest.New(t)
+	giveShards(t, group)
+	db, n := raw(t), &network{}
+	opts := n.options()
+	opts.URL, opts.MaxConns = pgtest.URL(t), 1
+	s := must(store.Open(t.Context(), opts))(t)
+	t.Cleanup(func() { _ = s.Close() })
+	check(t, s.AddGroup(t.Context(), reverie.Group{ID: group}))
+
+	moved := false
+	n.drop = func(request []byte) fault {
+		if moved || !bytes.Contains(request, []byte("COMMIT")) {
+			return healthy
+		}
+		moved = true
+		mustExec(t, db, `update pg_dist_placement set groupid = 2`)
+		return lostReply
+	}
+	in := must(s.ImportMessages(t.Context(), group, []reverie.Message{line("m1", "s", "user", 0), line("m2", "s", "user", 1)}))(t)
+	if in.New != 2 || !moved || count(t, db, `select count(*) from pg_namespace where nspname like 'reverie_101_%'`) != 1 {
+		t.Errorf("of a commit that came through before the shard was moved is told %+v", in)
+	}
+
+	mustExec(t, db, `update pg_dist_placement set groupid = 1`)
+	lost := 0
+	n.drop = func(request []byte) fault {
+		if !bytes.Contains(request, []byte("here()")) {
+			return healthy
+		}
+		lost++
+		return lostSend
+	}
+	for range 3 {
+		must(s.Group(t.Context(), group))(t)
+		if pending := must(s.CountPending(t.Context(), group, always, later))(t); pending != 2 {
+			t.Errorf("%d messages wait, want 2", pending)
+		}
+	}
+	if lost == 0 {
+		t.Error("no shard was asked")
 	}
 }

@@ -102,10 +102,10 @@ func after(now time.Time, written *time.Time) time.Time {
 
 // InsertValues begins an insert that stores the values of locked versions m of group $1 before they change in place.
 // The caller appends the run that changes them, the time, and the source of the versions.
-const InsertValues = `insert into memory_values (group_id, memory_id, value_no, strength, weight, last_supported_at, decayed_at,
+const InsertValues = `insert into memory_values (group_id, memory_id, value_no, strength, weight, last_supported_at,
 	run_id, valid_until)
 		select m.group_id, m.memory_id, greatest(` + events.Number + `, (select max(v.value_no) + 1 from memory_values v
-			where v.group_id = $1 and v.memory_id = m.memory_id)), m.strength, m.weight, m.last_supported_at, m.decayed_at, `
+			where v.group_id = $1 and v.memory_id = m.memory_id)), m.strength, m.weight, m.last_supported_at, `
 
 // VersionsThen, an instant and AsThen together replace the table memories in a query: all versions, with their
 // strength, weight and last support at that instant. These are the values before the first change after the instant.

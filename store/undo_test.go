@@ -286,21 +286,6 @@ func TestUndoOutOfOrder(t *testing.T) {
 			want(name+" later", "a", w.undo(r2, forced))
 			strength(name, "a", 0.3)
 		}},
-		{"a support of what had faded", func(name string) {
-			w.did(create("a"))
-			w.did(support(w.active()["a"], "2026-01-16", 0.51))
-			w.lower("a")
-			was := w.active()["a"].Strength
-			run := w.did(support(w.active()["a"], "2026-01-17", 0.4))
-			want(name, "a", w.undo(run))
-			strength(name, "a", was)
-			w.lower("a")
-			fading := must(w.Runs(t.Context(), reverie.RunQuery{GroupID: group, Job: reverie.JobMaintain, Limit: 1}))(t)[0].ID
-			if u := w.undo(fading); u.Weakened != 1 || !u.Exact {
-				t.Errorf("the fading: %+v", u)
-			}
-			strength("the fading", "a", was)
-		}},
 		{"tags of a twin", func(name string) {
 			w.did(create("x"))
 			r2 := w.did(update(w.active()["x"], "y"))

@@ -193,10 +193,10 @@ const (
 
 	judgeQuery = `
 	with locked as materialized (
-		select l.memory_id, l.lineage_id, v.referenced, v.score, l.similarity >= $12::float8 and not v.repeated as related, m.memory_id as version_id,
-			m.group_id, m.strength, m.weight, m.last_supported_at, m.decayed_at
+		select l.memory_id, l.lineage_id, v.referenced, v.score, l.similarity >= $11::float8 and not v.repeated as related, m.memory_id as version_id,
+			m.group_id, m.strength, m.weight, m.last_supported_at
 		from memory_usage_log l
-		join unnest($3::uuid[], $4::bool[], $5::float8[], $13::bool[]) as v (memory_id, referenced, score, repeated) on v.memory_id = l.memory_id` +
+		join unnest($3::uuid[], $4::bool[], $5::float8[], $12::bool[]) as v (memory_id, referenced, score, repeated) on v.memory_id = l.memory_id` +
 		judgedVersions + `),
 	moves as (
 		select m.memory_id, m.status, case when d.referenced then $6::float8 when d.related then $7::float8 else 0 end as by
@@ -206,15 +206,13 @@ const (
 	moved as (
 		update memories m set weight = case
 			when x.by > 0 then greatest(m.weight, least(m.weight + x.by, $9::float8))
-			else least(m.weight, greatest(m.weight + x.by, $8::float8)) end,
-			decayed_at = case when x.by < 0 and m.weight >= $11::float8 and greatest(m.weight + x.by, $8::float8) < $11::float8
-				then greatest(m.decayed_at, $10::timestamptz) else m.decayed_at end
+			else least(m.weight, greatest(m.weight + x.by, $8::float8)) end
 		from moves x where m.group_id = $1 and m.memory_id = x.memory_id and m.status = x.status
 		returning m.lineage_id, m.memory_id, m.weight),
 	kept as (` + InsertValues + `null, greatest($10::timestamptz, (select max(valid_until) from memory_values
 		where group_id = $1))
 		from (select distinct on (k.version_id) k.group_id, k.version_id as memory_id, k.strength, k.weight,
-			k.last_supported_at, k.decayed_at
+			k.last_supported_at
 			from locked k join moved w on w.memory_id = k.version_id and w.weight <> k.weight) m),
 	judged as (
 		update memory_usage_log l
@@ -266,7 +264,7 @@ func (s *Store) Judge(ctx context.Context, groupID, usageID string, verdicts []r
 					return err
 				}
 				if err := t.Select(ctx, &rows, judgeQuery, groupID, usageID, ids, referenced, scores,
-					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.db.Now(), reverie.CoreWeight,
+					rule.Referenced, rule.Ignored, rule.Min, rule.Max, s.db.Now(),
 					reverie.RelatedScore, repeated); err != nil {
 					return err
 				}

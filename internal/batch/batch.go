@@ -61,16 +61,16 @@ type Options struct {
 }
 
 const (
-	maxAlone = 3                   // single questions a provider may refuse before it counts as taking no batches
-	maxTries = 2                   // attempts of a question in batches; then it is asked directly
-	maxWait  = 10                  // largest interval between two looks, in Poll
-	patience = time.Hour           // wait for the answers of a cancelled batch
-	kept     = 30 * 24 * time.Hour // how long the rows of ended batches are stored
-	overhead = 1024                // bytes of a question besides its texts
-	listed   = 100                 // after Deadline/listed, a provider lists a batch it has accepted
+	maxAlone    = 3                   // single questions a provider may refuse before it counts as taking no batches
+	maxTries    = 2                   // attempts of a question in batches; then it is asked directly
+	maxWait     = 10                  // largest interval between two looks, in Poll
+	cancelWait  = time.Hour           // wait for the answers of a cancelled batch
+	keepEnded   = 30 * 24 * time.Hour // how long the rows of ended batches are stored
+	overhead    = 1024                // bytes of a question besides its texts
+	listedAfter = 100                 // after Deadline/listed, a provider lists a batch it has accepted
 
-	forLook  = 2 * time.Minute // time limit of a short call
-	forTexts = 30 * time.Minute
+	callTimeout     = 2 * time.Minute // time limit of a short call
+	transferTimeout = 30 * time.Minute
 )
 
 // Waves asks the questions of one job. It is an [llm.Queue], safe for concurrent use.
@@ -78,22 +78,22 @@ type Waves struct {
 	Options
 	store Store
 
-	mu       sync.Mutex
-	asked    map[string][]reverie.BatchQuestion // questions that are in no batch yet, by model
-	reserved map[string]*llm.Reservation        // by question id
-	counted  map[string]bool                    // batches whose questions are all reserved
-	room     map[string]*room                   // what providers accept, by model
-	told     string
-	answers  map[[2]string]float64 // results of Answer, by purpose and model
+	mu              sync.Mutex
+	unsubmitted     map[string][]reverie.BatchQuestion // questions that are in no batch yet, by model
+	reserved        map[string]*llm.Reservation        // by question id
+	reservedBatches map[string]bool                    // batches whose questions are all reserved
+	limits          map[string]*batchLimits            // what providers accept, by model
+	reported        string
+	estimates       map[[2]string]float64 // results of Answer, by purpose and model
 }
 
-// room is how many questions of a model its provider accepts in one batch.
-type room struct {
-	most   int       // most questions of a batch; 0: the provider's limit
-	within int       // how many of the next questions were refused in one batch
-	after  time.Time // time of the next attempt after a rate limit
-	taken  bool      // it has accepted a batch
-	alone  int       // single questions that it has refused, before it has accepted any
+// batchLimits is how many questions of a model its provider accepts in one batch.
+type batchLimits struct {
+	most          int       // most questions of a batch; 0: the provider's limit
+	refusedBefore int       // how many of the next questions were refused in one batch
+	retryAt       time.Time // time of the next attempt after a rate limit
+	accepted      bool      // it has accepted a batch
+	refusedAlone  int       // single questions that it has refused, before it has accepted any
 }
 
 // New returns the waves of a job.
@@ -101,10 +101,11 @@ func New(store Store, o Options) *Waves {
 	if o.Within == nil {
 		o.Within = context.WithTimeout
 	}
-	w := &Waves{Options: o, store: store, asked: map[string][]reverie.BatchQuestion{},
-		reserved: map[string]*llm.Reservation{}, counted: map[string]bool{}, room: map[string]*room{}, answers: map[[2]string]float64{}}
+	w := &Waves{Options: o, store: store, unsubmitted: map[string][]reverie.BatchQuestion{},
+		reserved: map[string]*llm.Reservation{}, reservedBatches: map[string]bool{}, limits: map[string]*batchLimits{},
+		estimates: map[[2]string]float64{}}
 	for _, m := range o.Models {
-		w.room[m.Name()] = &room{}
+		w.limits[m.Name()] = &batchLimits{}
 	}
 	return w
 }
@@ -119,19 +120,19 @@ func (w *Waves) Put(ctx context.Context, m *llm.Model, meta llm.Meta, req llm.Re
 	if err != nil {
 		return llm.Queued{}, err
 	}
-	asked := queued(q)
+	asked := stateOf(q)
 	if q.Status == reverie.QuestionWaiting && q.BatchID == nil {
-		if asked.Direct = w.late(q); !asked.Direct {
+		if asked.Direct = w.isLate(q); !asked.Direct {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.asked[q.Model] = append(w.asked[q.Model], q)
+			w.unsubmitted[q.Model] = append(w.unsubmitted[q.Model], q)
 		}
 	}
 	return asked, nil
 }
 
-// late reports whether a question has waited as long as Deadline.
-func (w *Waves) late(q reverie.BatchQuestion) bool { return w.Clock.Since(q.CreatedAt) >= w.Deadline }
+// isLate reports whether a question has waited as long as Deadline.
+func (w *Waves) isLate(q reverie.BatchQuestion) bool { return w.Clock.Since(q.CreatedAt) >= w.Deadline }
 
 // Keep implements [llm.Queue].
 func (w *Waves) Keep(ctx context.Context, meta llm.Meta, id string, resp llm.Response) error {
@@ -144,10 +145,10 @@ var errStopped = fmt.Errorf("told to stop while batches are out; the next start 
 
 // Run works in waves until no batch is left to wait for, stop is closed, or work reports that it is over.
 func (w *Waves) Run(ctx context.Context, stop <-chan struct{}, work func(context.Context) (over bool)) error {
-	if err := w.store.SweepBatches(ctx, w.Job, w.Clock.Now().Add(-kept)); err != nil {
+	if err := w.store.SweepBatches(ctx, w.Job, w.Clock.Now().Add(-keepEnded)); err != nil {
 		return err
 	}
-	defer w.forget()
+	defer w.dropUnsubmitted()
 	for {
 		list, err := w.store.BatchesOut(ctx, w.Job)
 		if err == nil {
@@ -157,14 +158,14 @@ func (w *Waves) Run(ctx context.Context, stop <-chan struct{}, work func(context
 			return err
 		}
 		any, err := w.Settle(ctx, stop)
-		if !any || err != nil && !waits(err) { // a passing error does not prevent the use of the answers
+		if !any || err != nil && !othersGoOn(err) { // a passing error does not prevent the use of the answers
 			return err
 		}
 	}
 }
 
-// waits reports whether other batches may go on after an error: one of the budget, or of a provider.
-func waits(err error) bool {
+// othersGoOn reports whether other batches may go on after an error: one of the budget, or of a provider.
+func othersGoOn(err error) bool {
 	return errors.As(err, new(*reverie.BudgetError)) || errors.As(err, new(*llm.Error))
 }
 
@@ -173,14 +174,14 @@ func waits(err error) bool {
 // runs may have new answers. The error is a [*reverie.BudgetError] if the budget left questions unasked and no batch is
 // unfinished. It is the provider's error if the provider refuses everything that is left.
 func (w *Waves) Settle(ctx context.Context, stop <-chan struct{}) (any bool, err error) {
-	defer w.forget()
+	defer w.dropUnsubmitted()
 	for wait, answered := w.Poll, false; ; wait = min(2*wait, maxWait*w.Poll) {
 		out, came, moved, err := w.step(ctx)
 		any, answered = any || out > 0 || moved, answered || came
 		switch {
 		case ctx.Err() != nil:
 			return any, context.Cause(ctx)
-		case err != nil && (out == 0 || !reverie.Passing(err) && !waits(err)):
+		case err != nil && (out == 0 || !reverie.Passing(err) && !othersGoOn(err)):
 			return any, err
 		case out == 0:
 			return any, nil
@@ -202,15 +203,15 @@ func (w *Waves) Settle(ctx context.Context, stop <-chan struct{}) (any bool, err
 	}
 }
 
-// forget drops the questions that were not submitted. A run that still needs one puts it again.
-func (w *Waves) forget() {
+// dropUnsubmitted drops the questions that were not submitted. A run that still needs one puts it again.
+func (w *Waves) dropUnsubmitted() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	clear(w.asked)
-	clear(w.counted)
-	clear(w.answers)
-	for _, r := range w.room {
-		r.within = 0
+	clear(w.unsubmitted)
+	clear(w.reservedBatches)
+	clear(w.estimates)
+	for _, r := range w.limits {
+		r.refusedBefore = 0
 	}
 	for id, r := range w.reserved {
 		r.Release()
@@ -237,7 +238,7 @@ func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
 	m := w.model(b)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if m == nil || w.counted[b.ID] {
+	if m == nil || w.reservedBatches[b.ID] {
 		return nil, nil
 	}
 	if list, err = w.store.BatchQuestions(ctx, b.ID); err != nil {
@@ -245,7 +246,7 @@ func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
 	}
 	for _, q := range list {
 		if w.reserved[q.ID] == nil {
-			answer, err := w.answer(ctx, q)
+			answer, err := w.estimateAnswer(ctx, q)
 			if err != nil {
 				return list, err
 			}
@@ -255,20 +256,20 @@ func (w *Waves) reserve(ctx context.Context, b reverie.Batch,
 			}
 		}
 	}
-	w.counted[b.ID] = true
+	w.reservedBatches[b.ID] = true
 	return list, nil
 }
 
-// answer estimates the tokens of the answer to a question.
-func (w *Waves) answer(ctx context.Context, q reverie.BatchQuestion) (int, error) {
+// estimateAnswer estimates the tokens of the answer to a question.
+func (w *Waves) estimateAnswer(ctx context.Context, q reverie.BatchQuestion) (int, error) {
 	key := [2]string{q.Purpose, q.Model}
-	tokens, known := w.answers[key]
+	tokens, known := w.estimates[key]
 	if !known && w.Answer != nil {
 		var err error
 		if tokens, err = w.Answer(ctx, q.Purpose, q.Model); err != nil {
 			return 0, err
 		}
-		w.answers[key] = tokens
+		w.estimates[key] = tokens
 	}
 	return int(tokens), nil
 }
@@ -276,7 +277,7 @@ func (w *Waves) answer(ctx context.Context, q reverie.BatchQuestion) (int, error
 // step looks at each unfinished batch and submits new questions. out counts the batches that go on. came reports
 // whether any batch has ended. moved reports whether there was any progress.
 func (w *Waves) step(ctx context.Context) (out int, came, moved bool, err error) {
-	list, wanted, err := w.out(ctx)
+	list, wanted, err := w.unfinished(ctx)
 	if err != nil {
 		return len(list), false, false, err
 	}
@@ -293,10 +294,10 @@ func (w *Waves) step(ctx context.Context) (out int, came, moved bool, err error)
 		if w.model(b) == nil { // its answers cannot be read while the model is not configured
 			continue
 		}
-		ended, err := w.look(ctx, b, spent != nil || !wanted[b.ID])
+		ended, err := w.checkBatch(ctx, b, spent != nil || !wanted[b.ID])
 		errs = append(errs, err)
 		if came = came || ended; !ended {
-			if !stuck(err) {
+			if !isPermanent(err) {
 				out++
 			}
 			tokens[b.Model] += b.Tokens
@@ -306,33 +307,33 @@ func (w *Waves) step(ctx context.Context) (out int, came, moved bool, err error)
 	for _, m := range w.Models {
 		n, err := w.submit(ctx, m, tokens[m.Name()], spent)
 		out, moved = out+n, moved || n > 0
-		switch left := w.left(m); {
+		switch left := w.unsubmittedOf(m); {
 		case len(left) == 0 || errors.As(err, new(*reverie.BudgetError)):
-		case w.late(left[0]): // the next wave asks it directly
+		case w.isLate(left[0]): // the next wave asks it directly
 			moved, err = true, nil
-		case !stuck(err): // the provider has no room now: later
+		case !isPermanent(err): // the provider has no room now: later
 			out++
 		}
 		errs = append(errs, err)
 	}
-	w.tell(ctx)
+	w.reportProgress(ctx)
 	return out, came, moved, errors.Join(errs...)
 }
 
-// stuck reports whether a provider has refused something permanently.
-func stuck(err error) bool {
+// isPermanent reports whether a provider has refused something permanently.
+func isPermanent(err error) bool {
 	return errors.As(err, new(*llm.Error)) && !reverie.Passing(err)
 }
 
-// left returns the questions of a model that were put and not submitted.
-func (w *Waves) left(m *llm.Model) []reverie.BatchQuestion {
+// unsubmittedOf returns the questions of a model that were put and not submitted.
+func (w *Waves) unsubmittedOf(m *llm.Model) []reverie.BatchQuestion {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.asked[m.Name()]
+	return w.unsubmitted[m.Name()]
 }
 
-// tell reports the progress of the batches, if it has changed.
-func (w *Waves) tell(ctx context.Context) {
+// reportProgress reports the progress of the batches, if it has changed.
+func (w *Waves) reportProgress(ctx context.Context) {
 	list, err := w.store.BatchesOut(ctx, w.Job)
 	if err != nil || len(list) == 0 {
 		return
@@ -342,8 +343,8 @@ func (w *Waves) tell(ctx context.Context) {
 		questions, done = questions+b.Questions, done+b.Answered+b.Refused+b.Failed
 	}
 	now := fmt.Sprintf("%s: batches out: %d, questions: %d, answered: %d", w.Job, len(list), questions, done)
-	if now != w.told {
-		w.told = now
+	if now != w.reported {
+		w.reported = now
 		w.Tell(now)
 	}
 }

@@ -21,7 +21,7 @@ type DirectStore interface {
 func (d Direct) Put(ctx context.Context, m *llm.Model, meta llm.Meta, req llm.Request) (llm.Queued, error) {
 	q, err := d.Store.WithholdQuestion(ctx, reverie.BatchQuestion{GroupID: meta.GroupID, RunID: *meta.RunID, Nth: meta.Nth,
 		InputSHA256: llm.InputSHA256(m.Name(), req.System, req.User)})
-	return queued(q), err
+	return stateOf(q), err
 }
 
 // Keep implements [llm.Queue].
@@ -29,8 +29,8 @@ func (d Direct) Keep(ctx context.Context, meta llm.Meta, id string, resp llm.Res
 	return d.Store.KeepAnswer(ctx, meta.GroupID, id, resp.Text, string(resp.Finish))
 }
 
-// queued returns the state of a question, the zero value if there is none.
-func queued(q reverie.BatchQuestion) llm.Queued {
+// stateOf returns the state of a question, the zero value if there is none.
+func stateOf(q reverie.BatchQuestion) llm.Queued {
 	asked := llm.Queued{ID: q.ID}
 	switch q.Status {
 	case reverie.QuestionAnswered:

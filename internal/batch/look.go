@@ -11,8 +11,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-// look continues or cancels one batch, and reports whether it has ended.
-func (w *Waves) look(ctx context.Context, b reverie.Batch, cancel bool) (ended bool, err error) {
+// checkBatch continues or cancels one batch, and reports whether it has ended.
+func (w *Waves) checkBatch(ctx context.Context, b reverie.Batch, cancel bool) (ended bool, err error) {
 	m := w.model(b)
 	cancel = cancel || w.Clock.Since(b.CreatedAt) >= w.Deadline
 	if b.ProviderID == "" {
@@ -27,30 +27,30 @@ func (w *Waves) look(ctx context.Context, b reverie.Batch, cancel bool) (ended b
 	state, err := w.state(ctx, m, b)
 	switch {
 	case isFault(err, llm.FaultNotFound):
-		return true, w.close(ctx, b, reverie.BatchFailed, "the provider does not know it any more", 1)
+		return true, w.closeBatch(ctx, b, reverie.BatchFailed, "the provider does not know it any more", 1)
 	case err == nil && state.Phase != llm.BatchRunning:
 		if ended, err = w.collect(ctx, m, b, state); ended || err == nil {
 			return ended, err
 		}
 	}
-	if w.over(b, err) {
+	if w.isGivenUp(b, err) {
 		why := "its answers did not come in time"
 		if err != nil {
 			w.Log.Warn("a batch is given up at its deadline", "batch_id", b.ID, "model", b.Model, "error", err)
 			why += ": " + err.Error()
 		}
-		return true, w.close(ctx, b, reverie.BatchExpired, why, 1)
+		return true, w.closeBatch(ctx, b, reverie.BatchExpired, why, 1)
 	}
 	return false, err
 }
 
 // state reads the state of a batch from the provider. It cancels a batch with the status cancelling.
 func (w *Waves) state(ctx context.Context, m *llm.Model, b reverie.Batch) (state llm.BatchState, err error) {
-	limited, end := w.Within(ctx, forLook)
+	limited, end := w.Within(ctx, callTimeout)
 	defer end()
 	state, err = m.Batcher().BatchState(limited, b.ProviderID)
 	if b.Status == reverie.BatchCancelling && (err != nil || state.Phase == llm.BatchRunning) {
-		limited, end := w.Within(ctx, forLook)
+		limited, end := w.Within(ctx, callTimeout)
 		defer end()
 		err = cmp.Or(err, m.Batcher().CancelBatch(limited, b.ProviderID))
 	}
@@ -76,19 +76,19 @@ func (w *Waves) Cancel(ctx context.Context, b reverie.Batch) (reverie.Batch, err
 		return b, fmt.Errorf("batch %s is of %s, which is not configured any more: set it again to cancel the batch: %w", b.ID,
 			b.Model, reverie.ErrConfiguration)
 	}
-	limited, end := w.Within(ctx, forLook)
+	limited, end := w.Within(ctx, callTimeout)
 	defer end()
 	return b, m.Batcher().CancelBatch(limited, b.ProviderID)
 }
 
 // Unwanted returns the unfinished batches of the job that no run waits for.
 func (w *Waves) Unwanted(ctx context.Context) ([]reverie.Batch, error) {
-	list, wanted, err := w.out(ctx)
+	list, wanted, err := w.unfinished(ctx)
 	return slices.DeleteFunc(list, func(b reverie.Batch) bool { return wanted[b.ID] }), err
 }
 
-// out returns the unfinished batches of the job, and the ids of those that runs wait for.
-func (w *Waves) out(ctx context.Context) (list []reverie.Batch, wanted map[string]bool, err error) {
+// unfinished returns the unfinished batches of the job, and the ids of those that runs wait for.
+func (w *Waves) unfinished(ctx context.Context) (list []reverie.Batch, wanted map[string]bool, err error) {
 	if list, err = w.store.BatchesOut(ctx, w.Job); err != nil {
 		return nil, nil, err
 	}
@@ -104,23 +104,24 @@ func (w *Waves) out(ctx context.Context) (list []reverie.Batch, wanted map[strin
 	return list, wanted, err
 }
 
-// over reports whether to give a batch up, whatever its provider says. The time is its deadline, or an hour later if
-// the provider's last error is transient.
-func (w *Waves) over(b reverie.Batch, err error) bool {
+// isGivenUp reports whether to give a batch up, whatever its provider says. The time is its deadline, or an hour later
+// if the provider's last error is transient.
+func (w *Waves) isGivenUp(b reverie.Batch, err error) bool {
 	e, is := errors.AsType[*llm.Error](err)
 	if err != nil && !is { // an error of the database
 		return false
 	}
 	at := b.CreatedAt.Add(w.Deadline)
 	if err == nil || e.Is(reverie.ErrDeferred) || e.Fault == llm.FaultCanceled {
-		at = at.Add(patience)
+		at = at.Add(cancelWait)
 	}
 	return !w.Clock.Now().Before(at)
 }
 
-// close ends a batch. Its unanswered questions have failed. That counts as an attempt, unless the batch was cancelled
-// on purpose.
-func (w *Waves) close(ctx context.Context, b reverie.Batch, status reverie.BatchStatus, why string, tries int) error {
+// closeBatch ends a batch. Its unanswered questions have failed. That counts as an attempt, unless the batch was
+// cancelled on purpose.
+func (w *Waves) closeBatch(ctx context.Context, b reverie.Batch, status reverie.BatchStatus, why string,
+	tries int) error {
 	if b.Status == reverie.BatchCancelling {
 		tries = 0
 	}
@@ -139,7 +140,7 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 			tries = 0
 		}
 		w.Log.Warn("a batch failed", "batch_id", b.ID, "model", b.Model, "error", state.Err)
-		w.smaller(m, b.Questions, 0)
+		w.halveBatches(m, b.Questions, 0)
 	} else {
 		questions, err := w.store.BatchQuestions(ctx, b.ID)
 		if err != nil {
@@ -150,13 +151,13 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 			waiting[q.ID] = q
 		}
 		aside := map[string]llm.BatchAnswer{} // used where no line has the question's nonce
-		limited, end := w.Within(ctx, forTexts)
+		limited, end := w.Within(ctx, transferTimeout)
 		defer end()
 		limited, stop := context.WithCancelCause(limited)
-		idle := w.Clock.AfterFunc(forLook, func() { stop(errStalled) })
+		idle := w.Clock.AfterFunc(callTimeout, func() { stop(errStalled) })
 		defer idle.Stop()
 		err = m.Batcher().BatchAnswers(limited, b.ProviderID, func(a llm.BatchAnswer) error {
-			defer idle.Reset(forLook)
+			defer idle.Reset(callTimeout)
 			q, waits := waiting[a.ID]
 			_, own := takeNonce(a.Response.Text, q.Nonce)
 			switch {
@@ -179,10 +180,10 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 			return false, err
 		}
 	}
-	if err := w.close(ctx, b, reverie.BatchStatus(state.Phase), state.Err, tries); err != nil {
+	if err := w.closeBatch(ctx, b, reverie.BatchStatus(state.Phase), state.Err, tries); err != nil {
 		return true, err
 	}
-	limited, end := w.Within(ctx, forLook)
+	limited, end := w.Within(ctx, callTimeout)
 	defer end()
 	if err := m.Batcher().DropBatch(limited, b.ProviderID); err != nil {
 		w.Log.Warn("the provider still has the texts of a batch, which could not be deleted", "batch_id", b.ID, "model", b.Model,
@@ -192,7 +193,7 @@ func (w *Waves) collect(ctx context.Context, m *llm.Model, b reverie.Batch, stat
 }
 
 // errStalled ends the reading of answers until the next look.
-var errStalled = fmt.Errorf("no further answer came within %v: %w", forLook, context.DeadlineExceeded)
+var errStalled = fmt.Errorf("no further answer came within %v: %w", callTimeout, context.DeadlineExceeded)
 
 // take stores one answer, if it has the nonce of the question.
 func (w *Waves) take(ctx context.Context, m *llm.Model, b reverie.Batch, q reverie.BatchQuestion, a llm.BatchAnswer) error {

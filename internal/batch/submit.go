@@ -17,8 +17,8 @@ import (
 // submit submits the new questions of a model in as few batches as possible, as far as there is room. It returns the
 // number of batches.
 func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent error) (n int, err error) {
-	for !w.Clock.Now().Before(w.room[m.Name()].after) {
-		if len(w.left(m)) > 0 && spent != nil {
+	for !w.Clock.Now().Before(w.limits[m.Name()].retryAt) {
+		if len(w.unsubmittedOf(m)) > 0 && spent != nil {
 			return n, spent
 		}
 		part, err := w.next(ctx, m, tokens)
@@ -37,7 +37,7 @@ func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent erro
 		for _, q := range list {
 			tokens += q.Tokens
 		}
-		refused, herr := w.handIn(ctx, m, b, list)
+		refused, herr := w.submitBatch(ctx, m, b, list)
 		if refused {
 			for _, q := range list {
 				tokens -= q.Tokens
@@ -47,7 +47,7 @@ func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent erro
 				n++
 			} else {
 				w.mu.Lock()
-				w.asked[m.Name()] = append(list, w.asked[m.Name()]...)
+				w.unsubmitted[m.Name()] = append(list, w.unsubmitted[m.Name()]...)
 				w.mu.Unlock()
 			}
 			if again {
@@ -68,9 +68,9 @@ func (w *Waves) submit(ctx context.Context, m *llm.Model, tokens int, spent erro
 func (w *Waves) next(ctx context.Context, m *llm.Model, tokens int) (part []reverie.BatchQuestion, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	limits, list, bytes := m.Batcher().BatchLimits(), w.asked[m.Name()], int64(0)
+	limits, list, bytes := m.Batcher().BatchLimits(), w.unsubmitted[m.Name()], int64(0)
 	most := limits.Questions
-	for _, n := range []int{w.room[m.Name()].most, w.room[m.Name()].within} {
+	for _, n := range []int{w.limits[m.Name()].most, w.limits[m.Name()].refusedBefore} {
 		if n > 0 && (most == 0 || n < most) {
 			most = n
 		}
@@ -84,7 +84,7 @@ func (w *Waves) next(ctx context.Context, m *llm.Model, tokens int) (part []reve
 		r := w.reserved[q.ID]
 		if r == nil {
 			var answer int
-			if answer, err = w.answer(ctx, q); err == nil {
+			if answer, err = w.estimateAnswer(ctx, q); err == nil {
 				r, err = m.Reserve(ctx, q.Tokens, answer)
 			}
 			if err != nil {
@@ -94,32 +94,32 @@ func (w *Waves) next(ctx context.Context, m *llm.Model, tokens int) (part []reve
 		}
 		part, bytes, tokens = append(part, q), bytes+size, tokens+q.Tokens
 	}
-	w.asked[m.Name()] = list[len(part):]
+	w.unsubmitted[m.Name()] = list[len(part):]
 	return part, err
 }
 
-// smaller halves the size of the next batches after a refusal of than questions. within is the number of refused
+// halveBatches halves the size of the next batches after a refusal of than questions. within is the number of refused
 // questions, or 0 if the size was not the reason.
-func (w *Waves) smaller(m *llm.Model, than, within int) {
+func (w *Waves) halveBatches(m *llm.Model, than, within int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.room[m.Name()].most, w.room[m.Name()].within = max(1, than/2), within
+	w.limits[m.Name()].most, w.limits[m.Name()].refusedBefore = max(1, than/2), within
 }
 
-// alone notes that a single question was refused. It returns how many were, if the provider has accepted none. The next
-// attempt then takes a question from the other end of the list.
-func (w *Waves) alone(m *llm.Model) int {
+// refusedAlone notes that a single question was refused. It returns how many were, if the provider has accepted none.
+// The next attempt then takes a question from the other end of the list.
+func (w *Waves) refusedAlone(m *llm.Model) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := w.room[m.Name()]
-	r.within = 0
-	if r.taken {
+	r := w.limits[m.Name()]
+	r.refusedBefore = 0
+	if r.accepted {
 		r.grow()
 		return 0
 	}
-	slices.Reverse(w.asked[m.Name()])
-	r.alone++
-	return r.alone
+	slices.Reverse(w.unsubmitted[m.Name()])
+	r.refusedAlone++
+	return r.refusedAlone
 }
 
 // accepted notes that n questions were accepted. It doubles the size of the next batches once all refused ones are
@@ -127,14 +127,14 @@ func (w *Waves) alone(m *llm.Model) int {
 func (w *Waves) accepted(m *llm.Model, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := w.room[m.Name()]
-	r.taken = true
-	if r.within = max(0, r.within-n); r.within == 0 {
+	r := w.limits[m.Name()]
+	r.accepted = true
+	if r.refusedBefore = max(0, r.refusedBefore-n); r.refusedBefore == 0 {
 		r.grow()
 	}
 }
 
-func (r *room) grow() { r.most = min(2*r.most, 1<<20) }
+func (r *batchLimits) grow() { r.most = min(2*r.most, 1<<20) }
 
 // find looks for a batch whose row is written, and which the provider may have received. If the provider still does not
 // list it some time after it was sent, find submits it again, or with cancel withdraws it. gone reports that the batch
@@ -164,7 +164,7 @@ func (w *Waves) find(ctx context.Context, m *llm.Model, b reverie.Batch, cancel 
 			s.Least++
 		}
 	}
-	limited, done := w.Within(ctx, forTexts)
+	limited, done := w.Within(ctx, transferTimeout)
 	defer done()
 	id, err := m.Batcher().FindBatch(limited, s,
 		func(id string) bool {
@@ -172,13 +172,13 @@ func (w *Waves) find(ctx context.Context, m *llm.Model, b reverie.Batch, cancel 
 		},
 		func(id string) bool { return slices.Contains(known, id) })
 	switch {
-	case err != nil && !w.over(b, err):
+	case err != nil && !w.isGivenUp(b, err):
 		return false, err
 	case err != nil:
 		w.Log.Warn("a batch cannot be looked for and is given up", "batch_id", b.ID, "model", b.Model, "error", err)
 	case id != "" && !fault.Off(fault.Batch):
 		return false, w.store.BatchSubmitted(ctx, b.ID, id)
-	case w.Clock.Since(b.SentAt) < w.Deadline/listed+reverie.LeaseRenew:
+	case w.Clock.Since(b.SentAt) < w.Deadline/listedAfter+reverie.LeaseRenew:
 		return false, nil
 	}
 	list = slices.DeleteFunc(list, func(q reverie.BatchQuestion) bool { return q.Status == reverie.QuestionErased })
@@ -188,17 +188,17 @@ func (w *Waves) find(ctx context.Context, m *llm.Model, b reverie.Batch, cancel 
 	if is, err := w.store.ClaimBatch(ctx, b.ID, w.Holder, reverie.LeaseTTL, true); !is || err != nil {
 		return false, err
 	}
-	return w.handIn(ctx, m, b, list)
+	return w.submitBatch(ctx, m, b, list)
 }
 
 func submission(b reverie.Batch) llm.BatchSubmission {
 	return llm.BatchSubmission{Key: b.ID, Questions: b.Questions, At: b.CreatedAt}
 }
 
-// handIn submits a batch whose row is written. refused reports that the provider did not accept it, and that it has
-// ended. After a transient error the next look searches for it.
-func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list []reverie.BatchQuestion) (refused bool,
-	err error) {
+// submitBatch submits a batch whose row is written. refused reports that the provider did not accept it, and that it
+// has ended. After a transient error the next look searches for it.
+func (w *Waves) submitBatch(ctx context.Context, m *llm.Model, b reverie.Batch,
+	list []reverie.BatchQuestion) (refused bool, err error) {
 	ctx, end := w.holding(ctx, b.ID, true)
 	defer end()
 	questions := make([]llm.BatchQuestion, len(list))
@@ -207,7 +207,7 @@ func (w *Waves) handIn(ctx context.Context, m *llm.Model, b reverie.Batch, list 
 			MaxTokens: q.MaxTokens, Tier: llm.TierBatch}}
 	}
 	fault.Reach("submit a batch", fault.Asked)
-	limited, done := w.Within(ctx, forTexts)
+	limited, done := w.Within(ctx, transferTimeout)
 	defer done()
 	id, err := m.Batcher().SubmitBatch(limited, submission(b), questions)
 	if err != nil {
@@ -231,9 +231,9 @@ func (w *Waves) refused(ctx context.Context, m *llm.Model, b reverie.Batch, list
 	bad := e.Fault == llm.FaultTooLarge || e.Fault == llm.FaultBadRequest
 	switch {
 	case e.Fault == llm.FaultRateLimited:
-		w.room[m.Name()].after = w.Clock.Now().Add(e.RetryAfter)
+		w.limits[m.Name()].retryAt = w.Clock.Now().Add(e.RetryAfter)
 	case bad && len(list) == 1:
-		if w.alone(m) >= maxAlone && e.Fault == llm.FaultBadRequest {
+		if w.refusedAlone(m) >= maxAlone && e.Fault == llm.FaultBadRequest {
 			return true, errors.Join(fmt.Errorf("%s takes no batches of %s, not even of one question: ask without --batch and "+
 				"[schedule] batch, or set a model that it answers in batches: %w", e.Said(), m.Name(), reverie.ErrConfiguration),
 				w.store.WithdrawBatch(ctx, b.ID))
@@ -244,9 +244,9 @@ func (w *Waves) refused(ctx context.Context, m *llm.Model, b reverie.Batch, list
 			return true, errors.Join(err, terr)
 		}
 		w.Count("failed", 1)
-		return true, errors.Join(err, w.close(ctx, b, reverie.BatchFailed, err.Error(), 1))
+		return true, errors.Join(err, w.closeBatch(ctx, b, reverie.BatchFailed, err.Error(), 1))
 	case bad:
-		w.smaller(m, len(list), len(list))
+		w.halveBatches(m, len(list), len(list))
 	}
 	return true, errors.Join(err, w.store.WithdrawBatch(ctx, b.ID))
 }

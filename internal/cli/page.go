@@ -256,8 +256,8 @@ func (con *Console) pageFuncs() template.FuncMap {
 				m.Tags...)
 		},
 		"table": func() string { return tableBegins }, "endtable": func() string { return tableEnds },
-		"ok": s.Mark, "kindOf": kindOf, "typeOf": typeOf, "compact": compact, "changed": changed, "waiting": waiting, "ahead": Ahead,
-		"minute": func(t time.Time) string { return t.Format("Mon 2006-01-02 15:04") }, "commas": commas, "times": times,
+		"ok": s.Mark, "kindOf": kindOf, "typeOf": typeOf, "compact": text.Compact, "changed": changed, "waiting": waiting, "ahead": Ahead,
+		"minute": func(t time.Time) string { return t.Format("Mon 2006-01-02 15:04") }, "commas": text.Grouped, "times": times,
 		"spread": con.spread, "series": con.series, "vectors": vectorText, "lastSupported": lastSupported,
 		"windowOf": windowOf, "dreamsListed": dreamsListed, "setback": SetbackText, "remedy": Remedy,
 		"share": share, "percent": percent, "filtered": filtered, "actCounts": actCounts, "spends": spends,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -72,17 +71,6 @@ func datesOf(r reverie.Run, cal jobs.Calendar) string {
 		return first.Date
 	}
 	return first.Date + ".." + last.Date
-}
-
-// compact is a count to three digits or so: 940, 12.3k, 4.1M.
-func compact(n int) string {
-	switch {
-	case n < 1000:
-		return strconv.Itoa(n)
-	case n < 999_950:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
 // USD is an amount of money. Nothing is empty, and a little is not nothing.

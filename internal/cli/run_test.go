@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 	"reverie/jobs"
 )
 
 func TestSmallNumbers(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0", 1: "1", 999: "999", 1000: "1.0k", 12_345: "12.3k", 999_949: "999.9k", 999_950: "1.0M", 4_120_000: "4.1M"} {
-		if got := compact(n); got != want {
+		if got := text.Compact(n); got != want {
 			t.Errorf("compact(%d) = %q, want %q", n, got, want)
 		}
 	}

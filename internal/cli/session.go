@@ -2,10 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // SessionEntry is a session as --json shows it.
@@ -24,19 +24,10 @@ func toDue(s reverie.Session, rule reverie.SessionRule) string {
 	}{{s.New.Turns, rule.Turns, "turns"}, {s.New.Tokens, rule.Tokens, "tokens"},
 		{s.New.ToolCalls, rule.ToolCalls, "tool calls"}} {
 		if l.limit > 0 {
-			parts = append(parts, fmt.Sprintf("%s of %s %s", commas(l.n), commas(l.limit), l.what))
+			parts = append(parts, fmt.Sprintf("%s of %s %s", text.Grouped(l.n), text.Grouped(l.limit), l.what))
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// commas writes a count with them: 12,000.
-func commas(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 // PrintSessions shows a page of so many sessions; the group is left out where it was asked
@@ -92,7 +83,7 @@ func (con *Console) dueText(e SessionEntry, rule reverie.SessionRule) string {
 	case e.Due:
 		open := e.Unfolded()
 		return fmt.Sprintf("%s, for a fold: %s and %s tokens stand word for word", con.Style().Amber("now"),
-			Plural(open.Turns, "turn"), commas(open.Tokens))
+			Plural(open.Turns, "turn"), text.Grouped(open.Tokens))
 	case !e.WithBot():
 		return "never of itself, since no bot takes part: --session and --all take it"
 	case so == "":
@@ -103,6 +94,6 @@ func (con *Console) dueText(e SessionEntry, rule reverie.SessionRule) string {
 
 // tally counts what a session holds.
 func tally(t reverie.Tally) string {
-	return listed(", ", Plural(t.Messages, "message"), Plural(t.Turns, "turn"), commas(t.Tokens)+" tokens",
+	return listed(", ", Plural(t.Messages, "message"), Plural(t.Turns, "turn"), text.Grouped(t.Tokens)+" tokens",
 		things(t.ToolCalls, "tool call", ""))
 }

@@ -276,13 +276,8 @@ func readKeys(name string, doc []byte) (layer, []error) {
 	for r.parser.NextExpression() {
 		n := r.parser.Expression()
 		if n.Kind == unstable.KeyValue {
-			top, _, _ := strings.Cut(table, ".")
-			switch {
-			case known:
+			if known { // an unknown section is reported once
 				r.keyValue(table, n)
-			case slices.Contains(movedSections, top): // other unknown sections are reported once
-				path, at := r.key(table, n)
-				r.problems = append(r.problems, problemf(at, "%s: %s", path, nearest(path[len(table)+1:])))
 			}
 			continue
 		}
@@ -293,24 +288,6 @@ func readKeys(name string, doc []byte) (layer, []error) {
 		}
 	}
 	return r.layer, r.problems
-}
-
-// movedSections are old sections whose settings are now in sections of their own.
-var movedSections = []string{"memory", "memory_agent"}
-
-// nearest returns the settings whose names contain all words of a key.
-func nearest(key string) string {
-	words := strings.FieldsFunc(strings.ToLower(key), func(r rune) bool { return r == '_' || r == '.' || r == '-' })
-	var found []string
-	for _, s := range configSchema().settings {
-		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(s.key, word) }) {
-			found = append(found, fmt.Sprintf("[%s] %s", strings.TrimSuffix(s.path, "."+s.key), s.key))
-		}
-	}
-	if len(found) == 0 {
-		return "no setting here is called so; `reverie config` lists all"
-	}
-	return "here it is " + strings.Join(found[:min(len(found), 3)], " or ")
 }
 
 // keyValue reads one key in table; its value may be a table.

@@ -1,14 +1,11 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"reverie/internal/text"
 )
@@ -113,35 +110,29 @@ func (c *Config) Redacted() *Config {
 	return &out
 }
 
-// shownSetting is one setting in the JSON of `reverie config`.
+// Shown is the configuration as `reverie config` shows it: each setting with its effective value and origin. Secrets
+// are masked.
+type Shown struct {
+	File     string         `json:"file"`
+	Day      string         `json:"-"` // the maximum cost of a day
+	Settings []shownSetting `json:"settings"`
+}
+
 type shownSetting struct {
 	Setting string `json:"setting"`
 	Value   any    `json:"value"` // number, text, list, true or false; a duration is a text, null means not set
 	Origin  string `json:"origin"`
 	Env     string `json:"env"`
+	Text    string `json:"-"` // the value as a file has it
 }
 
-// Write writes each setting with its effective value and origin. It writes a table for people, or one JSON object
-// {"file": "...", "settings": [{"setting", "value", "origin", "env"}]}. Secrets are masked.
-func Write(w io.Writer, cfg *Config, prov *Provenance, asJSON bool) error {
-	if asJSON {
-		return writeConfigJSON(w, cfg, prov)
-	}
-	if prov.File == "" {
-		fmt.Fprint(w, "No configuration file; `reverie init` writes one.\n\n")
-	} else {
-		fmt.Fprintf(w, "Configuration file: %s\n\n", prov.File)
-	}
-	fmt.Fprintf(w, "%s ([budget]).\n\n", cfg.Budget.day())
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "SETTING\tORIGIN\tVALUE")
+// Show returns all settings.
+func Show(cfg *Config, prov *Provenance) Shown {
+	out, redacted := Shown{File: prov.File, Day: cfg.Budget.day()}, cfg.Redacted()
 	for _, s := range configSchema().settings {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", s.path, prov.Origin(s.path), s.text(cfg))
+		out.Settings = append(out.Settings, shownSetting{s.path, s.json(redacted), prov.Origin(s.path).String(), s.env, s.text(cfg)})
 	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("write the configuration: %w", err)
-	}
-	return nil
+	return out
 }
 
 // day returns the maximum cost of a day as text.
@@ -160,26 +151,6 @@ func (b BudgetConfig) day() string {
 		return "Nothing bounds what all groups cost a day"
 	}
 	return "All groups together cost at most " + strings.Join(most, " and ") + " a day"
-}
-
-func writeConfigJSON(w io.Writer, cfg *Config, prov *Provenance) error {
-	out := struct {
-		File     string         `json:"file"`
-		Settings []shownSetting `json:"settings"`
-	}{File: prov.File}
-	redacted := cfg.Redacted()
-	for _, s := range configSchema().settings {
-		out.Settings = append(out.Settings, shownSetting{
-			Setting: s.path, Value: s.json(redacted), Origin: prov.Origin(s.path).String(), Env: s.env,
-		})
-	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(out); err != nil {
-		return fmt.Errorf("write the configuration: %w", err)
-	}
-	return nil
 }
 
 // json returns the value of a redacted Config for an encoder.

@@ -1,8 +1,8 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"reflect"
 	"regexp"
@@ -19,15 +19,14 @@ func TestWriteConfig(t *testing.T) {
 		"REVERIE_LLM_API_KEY=hunter2", "REVERIE_DATABASE_URL=postgres://u:hunter2@h/d",
 	}, map[string]string{"log.level": "debug"})
 
-	var table strings.Builder
-	if err := Write(&table, cfg, prov, false); err != nil {
-		t.Fatal(err)
+	shown := Show(cfg, prov)
+	text := shown.File + "\n" + shown.Day + "\n"
+	for _, set := range shown.Settings {
+		text += strings.Join([]string{set.Setting, set.Origin, set.Text}, " | ") + "\n"
 	}
-	text := regexp.MustCompile(` {2,}`).ReplaceAllString(table.String(), " | ")
 	for _, want := range []string{
-		"Configuration file: " + prov.File,
-		"All groups together cost at most 10 USD and 50000000 tokens a day ([budget]).",
-		"SETTING | ORIGIN | VALUE",
+		prov.File,
+		"All groups together cost at most 10 USD and 50000000 tokens a day",
 		"llm.provider | reverie.toml:2 | \"gemini\"",
 		"llm.temperature | reverie.toml:3 | 0.5",
 		"llm.evolve.temperature | default | \"\"",
@@ -45,32 +44,32 @@ func TestWriteConfig(t *testing.T) {
 		}
 	}
 
-	var buf bytes.Buffer
-	if err := Write(&buf, cfg, prov, true); err != nil {
+	doc, err := json.Marshal(shown)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(buf.String(), "hunter2") || strings.Contains(text, "hunter2") {
+	if strings.Contains(string(doc), "hunter2") || strings.Contains(text, "hunter2") {
 		t.Error("a secret is shown")
 	}
 	var got struct {
 		File     string
 		Settings []shownSetting
 	}
-	if err := json.Unmarshal(buf.Bytes(), &got); err != nil {
+	if err := json.Unmarshal(doc, &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.File != prov.File || len(got.Settings) != len(configSchema().settings) {
 		t.Errorf("file %q, %d settings", got.File, len(got.Settings))
 	}
 	want := map[string]shownSetting{
-		"llm.api_key":        {"llm.api_key", "••••", "REVERIE_LLM_API_KEY", "REVERIE_LLM_API_KEY"},
-		"database.url":       {"database.url", "postgres://u:••••@h/d", "REVERIE_DATABASE_URL", "REVERIE_DATABASE_URL"},
-		"database.max_conns": {"database.max_conns", 8.0, "default", "REVERIE_DATABASE_MAX_CONNS"},
-		"llm.timeout":        {"llm.timeout", "2m", "default", "REVERIE_LLM_TIMEOUT"},
-		"llm.temperature":    {"llm.temperature", 0.5, "reverie.toml:3", "REVERIE_LLM_TEMPERATURE"},
-		"llm.evolve.model":   {"llm.evolve.model", "", "default", "REVERIE_LLM_EVOLVE_MODEL"},
-		"llm.provider":       {"llm.provider", "gemini", "reverie.toml:2", "REVERIE_LLM_PROVIDER"},
-		"decide.enabled":     {"decide.enabled", true, "default", "REVERIE_DECIDE_ENABLED"},
+		"llm.api_key":        {"llm.api_key", "••••", "REVERIE_LLM_API_KEY", "REVERIE_LLM_API_KEY", ""},
+		"database.url":       {"database.url", "postgres://u:••••@h/d", "REVERIE_DATABASE_URL", "REVERIE_DATABASE_URL", ""},
+		"database.max_conns": {"database.max_conns", 8.0, "default", "REVERIE_DATABASE_MAX_CONNS", ""},
+		"llm.timeout":        {"llm.timeout", "2m", "default", "REVERIE_LLM_TIMEOUT", ""},
+		"llm.temperature":    {"llm.temperature", 0.5, "reverie.toml:3", "REVERIE_LLM_TEMPERATURE", ""},
+		"llm.evolve.model":   {"llm.evolve.model", "", "default", "REVERIE_LLM_EVOLVE_MODEL", ""},
+		"llm.provider":       {"llm.provider", "gemini", "reverie.toml:2", "REVERIE_LLM_PROVIDER", ""},
+		"decide.enabled":     {"decide.enabled", true, "default", "REVERIE_DECIDE_ENABLED", ""},
 	}
 	for _, s := range got.Settings {
 		if w, ok := want[s.Setting]; ok {
@@ -128,14 +127,13 @@ func TestAddressesAreShownWithoutSecrets(t *testing.T) {
 		}
 	}
 	cfg, prov := mustLoad(t, "", append(env, "REVERIE_LLM_PROVIDER=openai", "REVERIE_LLM_MODEL=m", "REVERIE_LLM_API_KEY=k"), nil)
-	for _, asJSON := range []bool{false, true} {
-		var b strings.Builder
-		if err := Write(&b, cfg, prov, asJSON); err != nil || strings.Contains(b.String(), "hunter2") {
-			t.Errorf("JSON %v: %v\n%s", asJSON, err, b.String())
-		}
-		if shown := strings.Count(b.String(), "https://host.example/v1?"); len(env) < 5 || shown != len(env)-1 {
-			t.Errorf("JSON %v: %d of %d addresses are shown", asJSON, shown, len(env))
-		}
+	shown := Show(cfg, prov)
+	doc, err := json.Marshal(shown)
+	if err != nil || strings.Contains(string(doc)+fmt.Sprint(shown), "hunter2") {
+		t.Errorf("%v: %s %v", err, doc, shown)
+	}
+	if n := strings.Count(string(doc), "https://host.example/v1?"); len(env) < 5 || n != len(env)-1 {
+		t.Errorf("%d of %d addresses are shown", n, len(env))
 	}
 }
 

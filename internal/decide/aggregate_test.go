@@ -184,7 +184,7 @@ func TestApart(t *testing.T) {
 		{"合唱团每周一晚上七点排练。", "合唱团每周五排练。"}:                                                                                         false,
 		{"老魏周一搬家。", "婉姐喜欢在浴室唱歌。"}:                                                                                              true,
 	} {
-		if apart(pair[0], pair[1]) != want || apart(pair[1], pair[0]) != want {
+		if shareFewWords(pair[0], pair[1]) != want || shareFewWords(pair[1], pair[0]) != want {
 			t.Errorf("%q: %v", pair, !want)
 		}
 	}

@@ -49,7 +49,8 @@ func (r *round) compare(ctx context.Context, f *fact, near []candidate,
 		}
 		v := r.validate(f, open, resp, len(again) > 0)
 		for i := range near {
-			if c := &near[i]; c.Relation == reverie.RelationConflict && r.Prompts.Small() && apart(f.Statement, c.Statement) {
+			if c := &near[i]; c.Relation == reverie.RelationConflict && r.Prompts.Small() &&
+				shareFewWords(f.Statement, c.Statement) {
 				c.Relation = reverie.RelationUnrelated
 			}
 		}
@@ -168,9 +169,9 @@ type Comparer struct {
 type round struct {
 	*Comparer
 	*planner
-	asker    *llm.Asker
-	waiting  map[string]bool // ids of facts that wait for a batch, and of the memories that they may change
-	warnings []string
+	asker      *llm.Asker
+	pendingIDs map[string]bool // ids of facts that wait for a batch, and of the memories that they may change
+	warnings   []string
 }
 
 // Decide decides on the facts of a request in order. Each decision takes the results of the earlier ones into account.
@@ -182,12 +183,12 @@ type round struct {
 // ([reverie.ErrDeferred], [reverie.ErrConfiguration], a [*reverie.BudgetError]), of the store and the journal
 // ([reverie.ErrLeaseLost]), and of the context.
 func (c *Comparer) Decide(ctx context.Context, req Request) (Result, error) {
-	r := &round{Comparer: c, planner: newPlanner(req), waiting: map[string]bool{}}
+	r := &round{Comparer: c, planner: newPlanner(req), pendingIDs: map[string]bool{}}
 	r.asker = &llm.Asker{Model: c.Model, Journal: c.Journal, Lease: req.Lease, Meta: r.meta("compare")}
 	if err := r.recall(ctx); err != nil {
 		return Result{}, err
 	}
-	if err := r.settle(func(f *fact) (outcome, error) { return r.weigh(ctx, f) }); err != nil {
+	if err := r.settle(func(f *fact) (outcome, error) { return r.decideFact(ctx, f) }); err != nil {
 		return Result{}, err
 	}
 	result := r.result()
@@ -195,8 +196,8 @@ func (c *Comparer) Decide(ctx context.Context, req Request) (Result, error) {
 	return result, nil
 }
 
-// weigh decides on a fact whose exact statement no memory has.
-func (r *round) weigh(ctx context.Context, f *fact) (outcome, error) {
+// decideFact decides on a fact whose exact statement no memory has.
+func (r *round) decideFact(ctx context.Context, f *fact) (outcome, error) {
 	near, d := r.near(f), &f.decision
 	if len(near) == 0 {
 		d.Basis = reverie.BasisNone
@@ -209,14 +210,14 @@ func (r *round) weigh(ctx context.Context, f *fact) (outcome, error) {
 		}
 		return outcome{action: reverie.DecisionAdd, reason: reason}, nil
 	}
-	if r.waits(f, near) { // the question depends on the answer of that batch
+	if r.isPending(f, near) { // the question depends on the answer of that batch
 		return outcome{}, &llm.PendingError{Model: r.Model.Name()}
 	}
 	failure, err := r.compare(ctx, f, near, d)
 	if llm.IsPending(err) {
-		r.waiting[f.id] = true
+		r.pendingIDs[f.id] = true
 		for _, c := range near {
-			r.waiting[c.MemoryID] = true
+			r.pendingIDs[c.MemoryID] = true
 		}
 	}
 	if err != nil {
@@ -241,14 +242,14 @@ func (r *round) weigh(ctx context.Context, f *fact) (outcome, error) {
 	return outcome{action: action, target: c.entry, merged: c.Merged, reason: c.Reason}, nil
 }
 
-// waits reports whether a fact is near something that a fact in a waiting batch may change.
-func (r *round) waits(f *fact, near []candidate) bool {
+// isPending reports whether a fact is near something that a fact in a waiting batch may change.
+func (r *round) isPending(f *fact, near []candidate) bool {
 	for id := range f.scores {
-		if r.waiting[id] {
+		if r.pendingIDs[id] {
 			return true
 		}
 	}
-	return slices.ContainsFunc(near, func(c candidate) bool { return r.waiting[c.MemoryID] })
+	return slices.ContainsFunc(near, func(c candidate) bool { return r.pendingIDs[c.MemoryID] })
 }
 
 // decisions returns the decisions on the facts as rows. A fact that a later fact has replaced has no memory.
@@ -260,8 +261,8 @@ func (r *round) decisions(settled []Settled) []reverie.Decision {
 		d.Statement, d.ContentHash, d.Basis = f.Statement, f.ContentHash, cmp.Or(d.Basis, reverie.BasisHash)
 		d.Action, d.TargetID, d.MemoryID = f.outcome.action, settled[i].TargetID, settled[i].MemoryID
 		d.Candidates = append([]reverie.Candidate{}, d.Candidates...)
-		if d.Reason = safety.CleanReason(f.outcome.reason); f.says != nil && f.says.deleted {
-			d.Reason = safety.CleanReason(joined(d.Reason, "a later fact of the batch took its place"))
+		if d.Reason = safety.CleanReason(f.outcome.reason); f.resultEntry != nil && f.resultEntry.deleted {
+			d.Reason = safety.CleanReason(joinReasons(d.Reason, "a later fact of the batch took its place"))
 		}
 		list[i] = d
 	}

@@ -140,7 +140,7 @@ func (r Recorded) outcome(d *planner, f *fact) outcome {
 			break
 		}
 		c := known.Candidates[at]
-		if target := d.knows(text.ContentHash(c.Statement)); target != nil {
+		if target := d.entryWithHash(text.ContentHash(c.Statement)); target != nil {
 			return outcome{action: action, target: target, merged: c.Merged, reason: c.Reason}
 		}
 	}
@@ -150,7 +150,7 @@ func (r Recorded) outcome(d *planner, f *fact) outcome {
 // NewStep makes the step of a line, with new ids.
 func NewStep(l Line) reverie.Step {
 	s := reverie.Step{Action: l.Action, Tags: l.Tags, Reason: l.Reason, Evidence: l.Evidence}
-	s.Type, s.DueOn = typed(l)
+	s.Type, s.DueOn = typeOf(l)
 	if l.Target == nil {
 		s.LineageID, s.MemoryID = reverie.NewID(), reverie.NewID()
 		s.Statement, s.ContentHash, s.Replaces = l.Statement, l.ContentHash, l.Replaces
@@ -178,9 +178,9 @@ func NewStep(l Line) reverie.Step {
 	return s
 }
 
-// typed returns the type of a version, and the date of a plan: those of the line, else those of the target, else a
+// typeOf returns the type of a version, and the date of a plan: those of the line, else those of the target, else a
 // fact.
-func typed(l Line) (t reverie.Type, due *time.Time) {
+func typeOf(l Line) (t reverie.Type, due *time.Time) {
 	if l.Action != reverie.ActionCreate && l.Action != reverie.ActionUpdate {
 		return "", nil
 	}

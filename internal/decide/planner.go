@@ -18,21 +18,21 @@ type planner struct {
 	facts   []fact
 
 	created int // how many facts create a memory
-	held    []waiting
+	held    []heldStep
 	reasons []string
 	dropped []Dropped
 }
 
 // entry is a memory as the plan will leave it, or one that the plan creates.
 type entry struct {
-	head    *reverie.HeadState // nil for one that the plan creates
-	id      string             // of the version that the plan writes, "" if it writes none
-	action  reverie.Action     // "" while nothing is planned
-	line    int                // index of the first line on it
-	step    Line               // what the plan writes, as far as it is known
-	deleted bool               // the plan deletes it, or no longer creates it
-	locked  bool               // a held step concerns it
-	ends    bool               // the held step deletes it
+	head       *reverie.HeadState // nil for one that the plan creates
+	id         string             // of the version that the plan writes, "" if it writes none
+	action     reverie.Action     // "" while nothing is planned
+	line       int                // index of the first line on it
+	step       Line               // what the plan writes, as far as it is known
+	deleted    bool               // the plan deletes it, or no longer creates it
+	locked     bool               // a held step concerns it
+	heldDelete bool               // the held step deletes it
 	// restated means that a fact has exactly its statement.
 	restated bool
 	// callerOwned means that a line of the pipeline rewrites it, not a fact.
@@ -51,14 +51,14 @@ type fact struct {
 	model  string             // of vector: model@dims, "" without a vector
 	scores map[string]float64 // scores of similar entries, by the id of a memory or of another fact; nil: not looked up
 
-	decision reverie.Decision // for a Comparer: the reasons of the decision
-	outcome  outcome          // as applied; its action is "" until then
-	target   *entry           // the entry that it concerns, nil for none
-	says     *entry           // the entry with the fact after the plan, nil for none
+	decision    reverie.Decision // for a Comparer: the reasons of the decision
+	outcome     outcome          // as applied; its action is "" until then
+	target      *entry           // the entry that it concerns, nil for none
+	resultEntry *entry           // the entry with the fact after the plan, nil for none
 }
 
-// waiting is a held step.
-type waiting struct {
+// heldStep is a held step.
+type heldStep struct {
 	line int
 	step reverie.Step
 }
@@ -82,7 +82,7 @@ func newPlanner(req Request) *planner {
 	}
 	for i, l := range req.Lines {
 		if l.Held && l.Target == nil {
-			d.held = append(d.held, waiting{i, NewStep(l)})
+			d.held = append(d.held, heldStep{i, NewStep(l)})
 			continue
 		}
 		if l.Action == reverie.ActionCreate {
@@ -97,25 +97,25 @@ func newPlanner(req Request) *planner {
 		}
 		switch {
 		case l.Held:
-			e.locked, e.ends = true, l.Action == reverie.ActionDelete
-			d.held = append(d.held, waiting{i, NewStep(l)})
+			e.locked, e.heldDelete = true, l.Action == reverie.ActionDelete
+			d.held = append(d.held, heldStep{i, NewStep(l)})
 		case l.Action == reverie.ActionKeep:
 			if len(l.Evidence) > 0 {
 				d.support(e, i, l)
 			}
 		case l.Action == reverie.ActionUpdate:
-			d.touch(e, i, reverie.ActionUpdate)
+			d.planAction(e, i, reverie.ActionUpdate)
 			e.step, e.id, e.callerOwned = l, reverie.NewID(), true
 		case l.Action == reverie.ActionDelete, l.Action == reverie.ActionArchive:
-			d.touch(e, i, l.Action)
+			d.planAction(e, i, l.Action)
 			e.step, e.deleted = l, true
 		}
 	}
 	return d
 }
 
-// knows returns the entry of the facts' kind whose statement will have this hash, nil if there is none.
-func (d *planner) knows(hash string) *entry {
+// entryWithHash returns the entry of the facts' kind whose statement will have this hash, nil if there is none.
+func (d *planner) entryWithHash(hash string) *entry {
 	for _, e := range d.entries {
 		if !e.deleted && e.step.ContentHash == hash && (e.head == nil || e.head.Kind == d.req.Kind) {
 			return e
@@ -124,8 +124,8 @@ func (d *planner) knows(hash string) *entry {
 	return nil
 }
 
-// touch plans an action on an entry.
-func (d *planner) touch(e *entry, line int, action reverie.Action) {
+// planAction plans an action on an entry.
+func (d *planner) planAction(e *entry, line int, action reverie.Action) {
 	if e.action == "" {
 		e.line = line
 	}
@@ -159,7 +159,7 @@ func (d *planner) result() Result {
 		}
 		r.Steps = append(r.Steps, d.ofSession(s))
 	}
-	slices.SortStableFunc(d.held, func(a, b waiting) int { return cmp.Compare(a.line, b.line) })
+	slices.SortStableFunc(d.held, func(a, b heldStep) int { return cmp.Compare(a.line, b.line) })
 	for _, w := range d.held {
 		r.Held = append(r.Held, d.ofSession(w.step))
 	}
@@ -206,7 +206,7 @@ func (d *planner) settle(rule func(*fact) (outcome, error)) error {
 			}
 			var err error
 			o := outcome{action: reverie.DecisionNone, reason: "same statement"}
-			switch o.target = d.knows(f.ContentHash); {
+			switch o.target = d.entryWithHash(f.ContentHash); {
 			case o.target != nil:
 				o.target.restated = o.target.restated || !again
 			case !again:
@@ -221,7 +221,7 @@ func (d *planner) settle(rule func(*fact) (outcome, error)) error {
 				}
 			}
 			f.target = o.target
-			f.outcome, f.says = d.enact(f, o)
+			f.outcome, f.resultEntry = d.applyOutcome(f, o)
 		}
 	}
 	return pending
@@ -235,19 +235,19 @@ func (d *planner) settled() []Settled {
 		if f.target != nil && f.target.head != nil {
 			list[i].TargetID = f.target.head.ID
 		}
-		if f.says != nil && !f.says.deleted {
-			list[i].MemoryID, _ = f.says.version()
+		if f.resultEntry != nil && !f.resultEntry.deleted {
+			list[i].MemoryID, _ = f.resultEntry.version()
 		}
 	}
 	return list
 }
 
-// enact applies the decision on a fact to the plan. It returns the decision as applied, and the entry that has the fact
-// after the plan, nil for none.
-func (d *planner) enact(f *fact, o outcome) (outcome, *entry) {
+// applyOutcome applies the decision on a fact to the plan. It returns the decision as applied, and the entry that has
+// the fact after the plan, nil for none.
+func (d *planner) applyOutcome(f *fact, o outcome) (outcome, *entry) {
 	switch o.action {
 	case reverie.DecisionNone:
-		if o.target.resting() {
+		if o.target.isArchived() {
 			return d.update(f, o)
 		}
 		d.support(o.target, f.line, f.Line)
@@ -268,7 +268,7 @@ func (d *planner) enact(f *fact, o outcome) (outcome, *entry) {
 // support adds a line's evidence to the entry that has its statement.
 func (d *planner) support(e *entry, line int, l Line) {
 	if e.action == "" || e.action == reverie.ActionKeep {
-		d.touch(e, line, reverie.ActionKeep)
+		d.planAction(e, line, reverie.ActionKeep)
 		e.step.Tags, e.step.Reason = l.Tags, l.Reason
 	}
 	e.step.Evidence = union(e.step.Evidence, l.Evidence)
@@ -276,18 +276,18 @@ func (d *planner) support(e *entry, line int, l Line) {
 
 // add creates the fact, unless the limit is reached.
 func (d *planner) add(f *fact, o outcome) (outcome, *entry) {
-	if why := d.full(f); why != "" {
+	if why := d.countCreate(f); why != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: why}, nil
 	}
 	e := &entry{id: reverie.NewID(), action: reverie.ActionCreate, line: f.line, step: f.Line}
-	e.known(f)
+	e.addFact(f)
 	e.embedding, e.model = f.vector, f.model
 	d.entries = append(d.entries, e)
 	return o, e
 }
 
-// full counts a fact as created. At the limit it drops the fact and returns the reason.
-func (d *planner) full(f *fact) (why string) {
+// countCreate counts a fact as created. At the limit it drops the fact and returns the reason.
+func (d *planner) countCreate(f *fact) (why string) {
 	if d.req.MaxCreates > 0 && d.created >= d.req.MaxCreates {
 		why = fmt.Sprintf("beyond the %d new memories that one answer may add", d.req.MaxCreates)
 		d.dropped = append(d.dropped, Dropped{f.line, RuleQuota, why})
@@ -297,20 +297,20 @@ func (d *planner) full(f *fact) (why string) {
 	return ""
 }
 
-// resting reports whether the entry is archived, and nothing has made it active again.
-func (e *entry) resting() bool {
+// isArchived reports whether the entry is archived, and nothing has made it active again.
+func (e *entry) isArchived() bool {
 	return e.head != nil && e.head.Status == reverie.StatusArchived && e.action == ""
 }
 
-// known lets later facts find the entry by this fact.
-func (e *entry) known(f *fact) {
+// addFact lets later facts find the entry by this fact.
+func (e *entry) addFact(f *fact) {
 	if f.id != "" {
 		e.facts = append(e.facts, f.id)
 	}
 }
 
-// foundBy returns the ids by which a fact may find the entry.
-func (e *entry) foundBy() []string {
+// candidateIDs returns the ids by which a fact may find the entry.
+func (e *entry) candidateIDs() []string {
 	if e.head == nil {
 		return e.facts
 	}
@@ -320,7 +320,7 @@ func (e *entry) foundBy() []string {
 // update gives the target a statement that combines it with the fact. To replace most of the target's words, the fact
 // must quote a message. An archived target becomes active again; for a duplicate it keeps its statement.
 func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
-	e, back := o.target, o.target.resting()
+	e, back := o.target, o.target.isArchived()
 	if o.action == reverie.DecisionNone {
 		o.action, o.merged = reverie.DecisionUpdate, e.head.Statement
 	}
@@ -332,12 +332,12 @@ func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 	case !f.Quoted && 2*overlap(e.step.Statement, o.merged) < 1:
 		return d.hold(f, o, heldRewritten)
 	case back:
-		o.reason = joined("said again after it was archived", o.reason)
+		o.reason = joinReasons("said again after it was archived", o.reason)
 	}
 	tags := safety.CleanTags(slices.Concat(e.step.Tags, f.Tags))
 	if e.action == "" || e.action == reverie.ActionKeep {
 		tags = safety.CleanTags(slices.Concat(e.head.Tags, f.Tags))
-		d.touch(e, f.line, reverie.ActionUpdate)
+		d.planAction(e, f.line, reverie.ActionUpdate)
 		e.id = reverie.NewID()
 	}
 	e.step.Type, e.step.DueOn = cmp.Or(f.Type, e.step.Type), cmp.Or(f.DueOn, e.step.DueOn)
@@ -347,7 +347,7 @@ func (d *planner) update(f *fact, o outcome) (outcome, *entry) {
 	}
 	e.step.Evidence = union(e.step.Evidence, f.Evidence)
 	e.step.Quoted = e.step.Quoted || f.Quoted
-	e.known(f)
+	e.addFact(f)
 	e.embedding, e.model = nil, ""
 	return o, e
 }
@@ -369,7 +369,7 @@ func (d *planner) unquoted(f *fact, o outcome, action string) (outcome, *entry) 
 func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 	e := o.target
 	rewritten := e.head == nil || e.action == reverie.ActionUpdate
-	if e.resting() { // an archived memory need not be deleted
+	if e.isArchived() { // an archived memory need not be deleted
 		o.action, o.target = reverie.DecisionAdd, nil
 		return d.add(f, o)
 	}
@@ -385,10 +385,10 @@ func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 	case !f.Quoted && rewritten:
 		return d.hold(f, o, heldPending)
 	case !f.Quoted:
-		e.locked, e.ends = true, true
-		end := waiting{f.line, NewStep(d.end(e, f, o))}
+		e.locked, e.heldDelete = true, true
+		end := heldStep{f.line, NewStep(d.deletionOf(e, f, o))}
 		o, says := d.hold(f, o, heldUnquoted)
-		if e.locked, e.ends = says != nil, says != nil; e.ends {
+		if e.locked, e.heldDelete = says != nil, says != nil; e.heldDelete {
 			d.held = slices.Insert(d.held, len(d.held)-1, end)
 		}
 		return o, says
@@ -405,15 +405,15 @@ func (d *planner) replace(f *fact, o outcome) (outcome, *entry) {
 	}
 	o, says := d.add(f, o)
 	if says != nil {
-		d.touch(e, f.line, reverie.ActionDelete)
-		e.step, e.id, e.deleted = d.end(e, f, o), "", true
+		d.planAction(e, f.line, reverie.ActionDelete)
+		e.step, e.id, e.deleted = d.deletionOf(e, f, o), "", true
 		says.step.Replaces = e.head.LineageID
 	}
 	return o, says
 }
 
-// end is the line that deletes a head which a fact replaces.
-func (d *planner) end(e *entry, f *fact, o outcome) Line {
+// deletionOf is the line that deletes a head which a fact replaces.
+func (d *planner) deletionOf(e *entry, f *fact, o outcome) Line {
 	return Line{Action: reverie.ActionDelete, Target: e.head, Statement: e.head.Statement,
 		ContentHash: e.head.ContentHash,
 		Reason:      o.reason, Evidence: f.Evidence, Quoted: f.Quoted}
@@ -421,18 +421,18 @@ func (d *planner) end(e *entry, f *fact, o outcome) Line {
 
 // hold holds the creation of a fact, unless the limit is reached. Its entry is not among the entries of the plan.
 func (d *planner) hold(f *fact, o outcome, why string) (outcome, *entry) {
-	if full := d.full(f); full != "" {
+	if full := d.countCreate(f); full != "" {
 		return outcome{action: reverie.DecisionSkip, target: o.target, reason: full}, nil
 	}
 	l := f.Line
 	if o.reason != "" {
-		l.Reason = safety.CleanReason(joined(l.Reason, o.reason))
+		l.Reason = safety.CleanReason(joinReasons(l.Reason, o.reason))
 	}
-	if o.action == reverie.DecisionReplace && o.target.ends {
+	if o.action == reverie.DecisionReplace && o.target.heldDelete {
 		l.Replaces = o.target.head.LineageID
 	}
 	step := NewStep(l)
-	d.held = append(d.held, waiting{f.line, step})
+	d.held = append(d.held, heldStep{f.line, step})
 	if !slices.Contains(d.reasons, why) {
 		d.reasons = append(d.reasons, why)
 	}
@@ -440,8 +440,8 @@ func (d *planner) hold(f *fact, o outcome, why string) (outcome, *entry) {
 	return o, &entry{id: step.MemoryID}
 }
 
-// joined combines two reasons.
-func joined(a, b string) string {
+// joinReasons combines two reasons.
+func joinReasons(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
 	}

@@ -21,7 +21,7 @@ func (r *round) recall(ctx context.Context) error {
 	q := reverie.CandidateQuery{GroupID: r.req.GroupID, Kind: r.req.Kind, MinScore: r.Options.MinScore, Untagged: r.req.Untagged}
 	var asked []*fact
 	for i := range r.facts {
-		if f := &r.facts[i]; r.knows(f.ContentHash) == nil {
+		if f := &r.facts[i]; r.entryWithHash(f.ContentHash) == nil {
 			f.id = reverie.NewID()
 			asked, q.Probes = append(asked, f), append(q.Probes, reverie.Probe{ID: f.id, Text: f.Statement})
 		}
@@ -38,7 +38,7 @@ func (r *round) recall(ctx context.Context) error {
 		case e.head == nil:
 		case !r.compared(e):
 			q.Exclude = append(q.Exclude, e.head.ID)
-		case r.lacks(e, q.Model):
+		case r.isMissingInStore(e, q.Model):
 			q.Exclude = append(q.Exclude, e.head.ID)
 			q.Beside = append(q.Beside, reverie.Probe{ID: e.head.ID, Text: e.step.Statement})
 		}
@@ -66,13 +66,13 @@ func (r *round) compared(e *entry) bool {
 	return !r.req.Exempt[e.head.ID]
 }
 
-// lacks reports whether the store cannot find a head by its future statement, or by a vector of the model. The plan
-// rewrites it, or a dry run only simulates it, or it was stored without a vector.
-func (r *round) lacks(e *entry, model string) bool {
+// isMissingInStore reports whether the store cannot find a head by its future statement, or by a vector of the model.
+// The plan rewrites it, or a dry run only simulates it, or it was stored without a vector.
+func (r *round) isMissingInStore(e *entry, model string) bool {
 	if e.callerOwned || r.req.Lease == nil && e.head.EmbeddingModel == "" {
 		return true
 	}
-	return model != "" && !e.resting() && e.head.EmbeddingModel != model
+	return model != "" && !e.isArchived() && e.head.EmbeddingModel != model
 }
 
 // embed adds vectors to the texts of a query. Without a working embedder it clears the model of the query.
@@ -139,7 +139,7 @@ func (r *round) near(f *fact) (list []candidate) {
 			continue
 		}
 		best, found := 0.0, false
-		for _, id := range e.foundBy() {
+		for _, id := range e.candidateIDs() {
 			if score, hit := f.scores[id]; hit {
 				best, found = max(best, score), true
 			}

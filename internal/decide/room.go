@@ -27,7 +27,7 @@ func MakeRoom(plan *reverie.Plan, heads []reverie.HeadState, most int) (dropped 
 		if h.Kind == plan.Kind && h.Status != reverie.StatusArchived {
 			byLineage[h.LineageID] = h
 		}
-		if h.Kind == plan.Kind && stays(h) {
+		if h.Kind == plan.Kind && countsTowardLimit(h) {
 			active++
 		}
 	}
@@ -36,7 +36,8 @@ func MakeRoom(plan *reverie.Plan, heads []reverie.HeadState, most int) (dropped 
 	}
 	for _, s := range plan.Steps {
 		touched[s.LineageID] = true
-		if before, after := stays(byLineage[s.LineageID]), says(plan.Kind, byLineage[s.LineageID], s); after && !before {
+		before, after := countsTowardLimit(byLineage[s.LineageID]), countsAfter(plan.Kind, byLineage[s.LineageID], s)
+		if after && !before {
 			added++
 		} else if before && !after {
 			active--
@@ -47,12 +48,13 @@ func MakeRoom(plan *reverie.Plan, heads []reverie.HeadState, most int) (dropped 
 		return nil
 	}
 	weakest := slices.DeleteFunc(slices.Collect(maps.Values(byLineage)), func(h reverie.HeadState) bool {
-		return touched[h.LineageID] || !stays(h) || h.Weight >= reverie.CoreWeight || h.ByPerson() || h.JudgeAgain != ""
+		return touched[h.LineageID] || !countsTowardLimit(h) || h.Weight >= reverie.CoreWeight || h.ByPerson() ||
+			h.JudgeAgain != ""
 	})
 	slices.SortFunc(weakest, weaker)
 	for _, h := range weakest[:min(need, len(weakest))] {
 		why := fmt.Sprintf("room for another: %d may be active, and this is the weakest (weight %.2f, strength %.2f, silent since %s)",
-			most, h.Weight, h.Strength, text.LocalDate(lastHeard(h), time.UTC))
+			most, h.Weight, h.Strength, text.LocalDate(lastActive(h), time.UTC))
 		plan.Steps = append(plan.Steps, NewStep(Line{Action: reverie.ActionArchive, Target: &h, Reason: why}))
 	}
 	for i := len(plan.Steps) - 1; i >= 0 && len(dropped) < need-len(weakest); i-- {
@@ -70,7 +72,7 @@ func Drop(plan *reverie.Plan, dropped []reverie.Step, why string) {
 	for i := range plan.Decisions {
 		d := &plan.Decisions[i]
 		if d.MemoryID != "" && slices.ContainsFunc(dropped, func(s reverie.Step) bool { return s.MemoryID == d.MemoryID }) {
-			d.Action, d.MemoryID, d.Reason = reverie.DecisionSkip, "", safety.CleanReason(joined(why, d.Reason))
+			d.Action, d.MemoryID, d.Reason = reverie.DecisionSkip, "", safety.CleanReason(joinReasons(why, d.Reason))
 		}
 	}
 }
@@ -80,24 +82,24 @@ func NoRoom(s reverie.Step) reverie.Refusal {
 	return reverie.Refusal{Action: string(s.Action), Handle: s.Head.MemoryID, Rule: RuleQuota, Detail: noRoom}
 }
 
-// stays reports whether a head counts toward the limit.
-func stays(h reverie.HeadState) bool {
-	return h.LineageID != "" && !h.Held() && limited(h.Kind, h.Tags)
+// countsTowardLimit reports whether a head counts toward the limit.
+func countsTowardLimit(h reverie.HeadState) bool {
+	return h.LineageID != "" && !h.Held() && isLimited(h.Kind, h.Tags)
 }
 
-// says reports whether the memory counts toward the limit after a step.
-func says(kind reverie.Kind, h reverie.HeadState, s reverie.Step) bool {
+// countsAfter reports whether the memory counts toward the limit after a step.
+func countsAfter(kind reverie.Kind, h reverie.HeadState, s reverie.Step) bool {
 	switch s.Action {
 	case reverie.ActionCreate:
-		return limited(kind, s.Tags)
+		return isLimited(kind, s.Tags)
 	case reverie.ActionUpdate:
-		return (s.Returns || h.LineageID != "") && limited(kind, s.Tags)
+		return (s.Returns || h.LineageID != "") && isLimited(kind, s.Tags)
 	}
-	return s.Action == reverie.ActionKeep && stays(h)
+	return s.Action == reverie.ActionKeep && countsTowardLimit(h)
 }
 
-// limited reports whether the limit applies to such memories. It does not apply to summaries, nor to closed todos.
-func limited(kind reverie.Kind, tags []string) bool {
+// isLimited reports whether the limit applies to such memories. It does not apply to summaries, nor to closed todos.
+func isLimited(kind reverie.Kind, tags []string) bool {
 	return kind == reverie.KindGroup || !slices.Contains(tags, reverie.TagSummary) && !slices.Contains(tags, reverie.TagDone)
 }
 
@@ -110,11 +112,11 @@ func ends(s reverie.Step) bool {
 // silence.
 func weaker(a, b reverie.HeadState) int {
 	return cmp.Or(cmp.Compare(math.Round(10*a.Weight), math.Round(10*b.Weight)), cmp.Compare(a.Strength, b.Strength),
-		lastHeard(a).Compare(lastHeard(b)), cmp.Compare(a.LineageID, b.LineageID))
+		lastActive(a).Compare(lastActive(b)), cmp.Compare(a.LineageID, b.LineageID))
 }
 
-// lastHeard returns when a memory was last supported, or used in an answer.
-func lastHeard(h reverie.HeadState) time.Time {
+// lastActive returns when a memory was last supported, or used in an answer.
+func lastActive(h reverie.HeadState) time.Time {
 	if h.UsedAt != nil && h.UsedAt.After(h.LastSupportedAt) {
 		return *h.UsedAt
 	}

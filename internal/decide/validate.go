@@ -181,7 +181,7 @@ func (d *planner) checkMerged(f *fact, c *candidate, v verdict) error {
 	if broken := (*safety.StatementError)(nil); errors.As(safety.CheckStatement(v.merged), &broken) {
 		return fmt.Errorf("the merged statement is refused (%s): %s", broken.Rule, broken.Detail)
 	}
-	switch d.knows(text.ContentHash(v.merged)) {
+	switch d.entryWithHash(text.ContentHash(v.merged)) {
 	case nil:
 	case c.entry:
 		return errors.New("the merged statement says no more than the memory; if it need not, this is a duplicate")
@@ -300,9 +300,9 @@ func overlap(text, other string) float64 {
 	return float64(found) / float64(max(len(mine), 1))
 }
 
-// apart reports whether two statements share less than two fifths of the words of either. Small models call such a pair
-// a conflict, which would delete one of them.
-func apart(a, b string) bool { return 5*max(overlap(a, b), overlap(b, a)) < 2 }
+// shareFewWords reports whether two statements share less than two fifths of the words of either. Small models call
+// such a pair a conflict, which would delete one of them.
+func shareFewWords(a, b string) bool { return 5*max(overlap(a, b), overlap(b, a)) < 2 }
 
 // stem is how many characters of a word are compared: likes equals liked.
 const stem = 4

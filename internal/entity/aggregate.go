@@ -132,7 +132,7 @@ func sortOf(k reverie.EntityKind) string {
 func combine(group []reverie.Observation, c *participants, minConfidence float64) (m merged,
 	refused []reverie.Refusal) {
 	m = merged{Observation: reverie.Observation{Account: group[0].Account}, observations: group}
-	m.call(c)
+	m.setNames(c)
 	names := append([]string{m.Subject}, m.Aliases...)
 	if a := c.accounts[m.Account]; a != nil {
 		names = append(names, a.names...)
@@ -140,7 +140,7 @@ func combine(group []reverie.Observation, c *participants, minConfidence float64
 	bySpeaker := map[string][]reverie.ObservedClaim{}
 	for _, p := range group {
 		for _, claim := range p.Claims {
-			if rule, detail := weak(claim, names, minConfidence); rule != "" {
+			if rule, detail := claimFault(claim, names, minConfidence); rule != "" {
 				refused = append(refused, reverie.Refusal{Action: string(claim.Aspect), Handle: handle(m.Subject),
 					Rule: rule, Detail: detail})
 				continue
@@ -159,9 +159,9 @@ func combine(group []reverie.Observation, c *participants, minConfidence float64
 	return m, refused
 }
 
-// call sets subject, kind and aliases. An account is called by its first name, any other subject by its longest
+// setNames sets subject, kind and aliases. An account is called by its first name, any other subject by its longest
 // observed name. The kind is bot only if all observations say so.
-func (m *merged) call(c *participants) {
+func (m *merged) setNames(c *participants) {
 	names, best := map[string]string{}, "" // names by key as written; the key of the subject
 	for _, o := range m.observations {
 		if m.Kind == "" || o.Kind == reverie.EntityPerson {
@@ -186,8 +186,8 @@ func (m *merged) call(c *participants) {
 	m.Aliases = slices.Sorted(maps.Values(names))
 }
 
-// weak returns why a claim does not count, or "". The rules may have changed since a postponed claim was checked.
-func weak(c reverie.ObservedClaim, names []string, least float64) (rule, detail string) {
+// claimFault returns why a claim does not count, or "". The rules may have changed since a postponed claim was checked.
+func claimFault(c reverie.ObservedClaim, names []string, least float64) (rule, detail string) {
 	if rule, detail = checkClaim(c); rule != "" {
 		return rule, detail
 	}
@@ -241,9 +241,9 @@ func compareClaims(a, b reverie.ObservedClaim) int {
 		newest(a.Evidence).Compare(newest(b.Evidence)), strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
 }
 
-// sayIt reports whether the quotes of a claim contain a word of its value. Of a script without spaces, two adjacent
-// characters count as a word.
-func sayIt(c reverie.ObservedClaim) bool {
+// quotesContainValue reports whether the quotes of a claim contain a word of its value. Of a script without spaces, two
+// adjacent characters count as a word.
+func quotesContainValue(c reverie.ObservedClaim) bool {
 	var words []string
 	for _, run := range strings.FieldsFunc(textForm(c.Value), func(r rune) bool { return !isLetter(r) }) {
 		runes := []rune(run)

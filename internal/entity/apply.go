@@ -24,7 +24,7 @@ func (r *run) plan(ctx context.Context, s *chunkInput, fresh []reverie.Observati
 		return reverie.EntityPlan{}, err
 	}
 	plan := build(draft{groupID: r.req.GroupID, runID: r.recorder.Row.ID, chunkNo: s.no, now: now,
-		expireAfter: r.Limits.ExpireAfter, list: settled, who: who, expired: expired, entities: entities})
+		expireAfter: r.Limits.ExpireAfter, list: settled, resolver: who, expired: expired, entities: entities})
 	if err := validate(s.state, concerned, entities); err != nil {
 		return plan, err
 	}

@@ -117,7 +117,7 @@ func (v *surveyor) mentions() {
 			if v.participants.accounts[name] != nil {
 				v.concerns(byAccount+name, i)
 			} else if id, ok := v.known.byID[name]; ok {
-				v.concerns(v.meet(id), i)
+				v.concerns(v.handleOf(id), i)
 			}
 			if len(bears[name]) > maxShownNamesakes || len(v.known.byKey[name]) > maxShownNamesakes {
 				continue
@@ -126,14 +126,14 @@ func (v *surveyor) mentions() {
 				v.concerns(byAccount+id, i)
 			}
 			for _, id := range v.known.byKey[name] {
-				v.concerns(v.meet(id), i)
+				v.concerns(v.handleOf(id), i)
 			}
 		}
 	}
 }
 
-// meet returns the handle of a named entity: by its account, which joins the participants, or by its name.
-func (v *surveyor) meet(entityID string) string {
+// handleOf returns the handle of a named entity: by its account, which joins the participants, or by its name.
+func (v *surveyor) handleOf(entityID string) string {
 	e := v.known.entries[entityID]
 	for _, id := range e.accounts {
 		if v.participants.accounts[id] != nil {
@@ -143,7 +143,7 @@ func (v *surveyor) meet(entityID string) string {
 	if len(e.accounts) > 0 {
 		a := v.participants.add(e.accounts[0], e.kind)
 		for _, name := range e.names {
-			a.goesBy(name)
+			a.addName(name)
 		}
 		return byAccount + a.id
 	}
@@ -171,21 +171,21 @@ func (v *surveyor) subjects() []active {
 		}
 		slices.Sort(a.core)
 		a.core = slices.Compact(a.core)
-		name := bare(a.label)
+		name := withoutNumber(a.label)
 		if at, ok := first[name]; !ok || a.core[0] < at {
 			first[name] = a.core[0]
 		}
 		list = append(list, *a)
 	}
 	slices.SortStableFunc(list, func(a, b active) int {
-		x, y := bare(a.label), bare(b.label)
+		x, y := withoutNumber(a.label), withoutNumber(b.label)
 		return cmp.Or(cmp.Compare(first[x], first[y]), cmp.Compare(x, y), cmp.Compare(a.core[0], b.core[0]))
 	})
 	return list
 }
 
-// bare returns a label without the number that distinguishes namesakes.
-func bare(label string) string {
+// withoutNumber returns a label without the number that distinguishes namesakes.
+func withoutNumber(label string) string {
 	if at := strings.LastIndexByte(label, '#'); at > 0 && strings.Trim(label[at+1:], "0123456789") == "" {
 		label = label[:at]
 	}

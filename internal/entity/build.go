@@ -18,7 +18,7 @@ type draft struct {
 	now            time.Time
 	expireAfter    time.Duration
 	list           []resolved
-	who            *resolver                 // the resolver that has settled the list
+	resolver       *resolver                 // the resolver that has settled the list
 	expired        []string                  // observations that have waited too long: see unexpired
 	entities       map[string]reverie.Entity // by id: of the list, of relation targets and of the participants
 }
@@ -26,8 +26,8 @@ type draft struct {
 // build makes the plan of a chunk: new entities, names, claims and postponed observations. The plan records the
 // versions of the known entities that it writes to.
 func build(in draft) reverie.EntityPlan {
-	b := &builder{draft: in, parties: map[string]*entityDraft{}, of: map[int]*entityDraft{},
-		named: map[string]bool{}, roots: map[string]string{},
+	b := &builder{draft: in, drafts: map[string]*entityDraft{}, draftByIndex: map[int]*entityDraft{},
+		knownNames: map[string]bool{}, roots: map[string]string{},
 		members: map[string]string{},
 		plan: reverie.EntityPlan{GroupID: in.groupID, RunID: in.runID, ChunkNo: in.chunkNo, Heads: map[string]int{},
 			Expired: in.expired}}
@@ -37,20 +37,20 @@ func build(in draft) reverie.EntityPlan {
 			if n.Kind == reverie.NameID {
 				b.members[n.Name] = n.EntityID
 			} else {
-				b.named[n.EntityID+n.Key] = true
+				b.knownNames[n.EntityID+n.Key] = true
 			}
 		}
 	}
 	for i, one := range in.list {
 		if one.postponed == "" {
-			b.meet(i, one)
+			b.assignDraft(i, one)
 		}
 	}
 	for i, one := range in.list {
 		if one.postponed != "" {
 			b.postpone(one.merged, one.Claims, one.postponed, b.candidates(one))
 		} else {
-			b.divide(b.of[i], one.merged)
+			b.assignClaims(b.draftByIndex[i], one.merged)
 		}
 	}
 	b.write()
@@ -60,98 +60,98 @@ func build(in draft) reverie.EntityPlan {
 // builder is a plan in progress.
 type builder struct {
 	draft
-	plan    reverie.EntityPlan
-	parties map[string]*entityDraft
-	order   []*entityDraft
-	of      map[int]*entityDraft // by index in the list
-	roots   map[string]string    // entity -> the entity that it is merged into
-	members map[string]string    // account -> the entity that has it, which may be merged into another
-	named   map[string]bool      // names that an entity has, or is given: its id with the name's key
+	plan         reverie.EntityPlan
+	drafts       map[string]*entityDraft
+	order        []*entityDraft
+	draftByIndex map[int]*entityDraft // by index in the list
+	roots        map[string]string    // entity -> the entity that it is merged into
+	members      map[string]string    // account -> the entity that has it, which may be merged into another
+	knownNames   map[string]bool      // names that an entity has, or is given: its id with the name's key
 }
 
 // entityDraft is an entity that the plan writes to, or refers to.
 type entityDraft struct {
-	id       string
-	known    bool
-	kind     reverie.EntityKind
-	subject  string
-	accounts []string                // its platform ids
-	adds     []string                // those accounts that are new to it
-	aliases  []byname                // names that may be new to it
-	claims   []reverie.ObservedClaim // a relation's Account is the id of its target's entity
-	target   bool                    // a relation, or a postponed observation, refers to it
+	id          string
+	known       bool
+	kind        reverie.EntityKind
+	subject     string
+	accounts    []string                // its platform ids
+	newAccounts []string                // those accounts that are new to it
+	aliases     []furtherName           // names that may be new to it
+	claims      []reverie.ObservedClaim // a relation's Account is the id of its target's entity
+	referenced  bool                    // a relation, or a postponed observation, refers to it
 }
 
-// byname is a further name of an entity, with the account that has it; "" if no account does.
-type byname struct{ name, account string }
+// furtherName is a further name of an entity, with the account that has it; "" if no account does.
+type furtherName struct{ name, account string }
 
-// goesBy adds further names.
-func (p *entityDraft) goesBy(account string, names ...string) {
+// addNames adds further names.
+func (p *entityDraft) addNames(account string, names ...string) {
 	for _, name := range names {
-		p.aliases = append(p.aliases, byname{name, account})
+		p.aliases = append(p.aliases, furtherName{name, account})
 	}
 }
 
 // entityDraft returns the draft with a key, and makes it if there is none.
 func (b *builder) entityDraft(key string, make func() *entityDraft) *entityDraft {
-	p := b.parties[key]
+	p := b.drafts[key]
 	if p == nil {
 		p = make()
-		b.parties[key] = p
+		b.drafts[key] = p
 		b.order = append(b.order, p)
 	}
 	return p
 }
 
-func (b *builder) knownParty(entityID string) *entityDraft {
+func (b *builder) knownDraft(entityID string) *entityDraft {
 	return b.entityDraft("entity "+entityID, func() *entityDraft {
 		p := &entityDraft{id: entityID, known: true, subject: b.entities[entityID].Subject}
-		if e := b.who.entries[entityID]; e != nil {
+		if e := b.resolver.entries[entityID]; e != nil {
 			p.kind, p.accounts = e.kind, slices.Clip(e.accounts)
 		}
 		return p
 	})
 }
 
-// accountParty returns the draft of the entity that an account becomes.
-func (b *builder) accountParty(account, name string, kind reverie.EntityKind) *entityDraft {
+// accountDraft returns the draft of the entity that an account becomes.
+func (b *builder) accountDraft(account, name string, kind reverie.EntityKind) *entityDraft {
 	return b.entityDraft("account "+account, func() *entityDraft {
 		p := &entityDraft{id: reverie.NewID(), kind: kind, subject: name, accounts: []string{account},
-			adds: []string{account}}
-		if a := b.who.participants.accounts[account]; a != nil {
+			newAccounts: []string{account}}
+		if a := b.resolver.participants.accounts[account]; a != nil {
 			p.subject, p.kind = a.name(), a.kind
-			p.goesBy(account, a.names...)
+			p.addNames(account, a.names...)
 		}
 		return p
 	})
 }
 
-// meet finds or makes the draft of the entity that an observation is about.
-func (b *builder) meet(i int, one resolved) {
+// assignDraft finds or makes the draft of the entity that an observation is about.
+func (b *builder) assignDraft(i int, one resolved) {
 	var p *entityDraft
 	switch {
 	case one.entityID != "":
-		p = b.knownParty(one.entityID)
-		if a := one.Account; a != "" && b.who.byID[a] == "" && !slices.Contains(p.accounts, a) {
-			p.accounts, p.adds = append(p.accounts, a), append(p.adds, a)
+		p = b.knownDraft(one.entityID)
+		if a := one.Account; a != "" && b.resolver.byID[a] == "" && !slices.Contains(p.accounts, a) {
+			p.accounts, p.newAccounts = append(p.accounts, a), append(p.newAccounts, a)
 		}
 	case one.Account != "":
-		p = b.accountParty(one.Account, one.Subject, one.Kind)
+		p = b.accountDraft(one.Account, one.Subject, one.Kind)
 	default:
 		p = &entityDraft{id: reverie.NewID(), kind: one.Kind, subject: one.Subject}
 		b.order = append(b.order, p)
 	}
 	for _, observation := range one.observations {
 		if observation.Account == "" { // the participants have the names of accounts
-			p.goesBy(one.Account, observation.Subject)
+			p.addNames(one.Account, observation.Subject)
 		}
 	}
-	p.goesBy(one.Account, one.Aliases...)
-	b.of[i] = p
+	p.addNames(one.Account, one.Aliases...)
+	b.draftByIndex[i] = p
 }
 
-// divide gives the claims of a subject to its draft. A relation to an unknown target is postponed by itself.
-func (b *builder) divide(p *entityDraft, m merged) {
+// assignClaims gives the claims of a subject to its draft. A relation to an unknown target is postponed by itself.
+func (b *builder) assignClaims(p *entityDraft, m merged) {
 	var waits []reverie.ObservedClaim
 	var candidates []*entityDraft
 	reason := reverie.PostponedInsufficient
@@ -168,7 +168,7 @@ func (b *builder) divide(p *entityDraft, m merged) {
 		case targets[0] == p:
 			b.refuse(string(c.Aspect), p.subject, ruleTarget, "it relates its subject to itself")
 		default:
-			targets[0].target, c.Account = true, targets[0].id
+			targets[0].referenced, c.Account = true, targets[0].id
 			p.claims = append(p.claims, c)
 		}
 	}
@@ -187,15 +187,15 @@ func (b *builder) divide(p *entityDraft, m merged) {
 // targets returns the possible targets of a relation. If there are several, the relation is ambiguous.
 func (b *builder) targets(c reverie.ObservedClaim) (list []*entityDraft) {
 	if c.Account != "" {
-		return []*entityDraft{b.holderParty(holder{b.who.entityOf(c.Account), c.Account}, c.Value)}
+		return []*entityDraft{b.holderDraft(holder{b.resolver.entityOf(c.Account), c.Account}, c.Value)}
 	}
-	for _, h := range b.who.holders([]string{c.Value}, "") {
-		list = append(list, b.holderParty(h, c.Value))
+	for _, h := range b.resolver.holders([]string{c.Value}, "") {
+		list = append(list, b.holderDraft(h, c.Value))
 	}
 	key := text.NameKey(c.Value)
-	bears := func(other byname) bool { return text.NameKey(other.name) == key }
+	bears := func(other furtherName) bool { return text.NameKey(other.name) == key }
 	for _, other := range b.order {
-		if !other.known && len(other.accounts) == 0 && (bears(byname{name: other.subject}) ||
+		if !other.known && len(other.accounts) == 0 && (bears(furtherName{name: other.subject}) ||
 			slices.ContainsFunc(other.aliases, bears)) {
 			list = append(list, other)
 		}
@@ -203,20 +203,20 @@ func (b *builder) targets(c reverie.ObservedClaim) (list []*entityDraft) {
 	return list
 }
 
-func (b *builder) holderParty(h holder, name string) *entityDraft {
+func (b *builder) holderDraft(h holder, name string) *entityDraft {
 	if h.entityID != "" {
-		return b.knownParty(h.entityID)
+		return b.knownDraft(h.entityID)
 	}
-	return b.accountParty(h.account, name, cmp.Or(b.who.kinds[h.account], reverie.EntityPerson))
+	return b.accountDraft(h.account, name, cmp.Or(b.resolver.kinds[h.account], reverie.EntityPerson))
 }
 
 // candidates returns the drafts that an ambiguous subject may mean.
 func (b *builder) candidates(one resolved) (list []*entityDraft) {
 	for _, id := range one.MatchingIDs {
-		list = append(list, b.knownParty(id))
+		list = append(list, b.knownDraft(id))
 	}
-	for _, account := range one.maybe {
-		list = append(list, b.holderParty(holder{account: account}, one.Subject))
+	for _, account := range one.maybeAccounts {
+		list = append(list, b.holderDraft(holder{account: account}, one.Subject))
 	}
 	return list
 }
@@ -261,7 +261,7 @@ func (b *builder) postpone(m merged, claims []reverie.ObservedClaim, reason reve
 	}
 	for _, p := range candidates {
 		if known := len(p.accounts) > 0 || p.known; known && !slices.Contains(o.MatchingIDs, p.id) {
-			p.target = true
+			p.referenced = true
 			o.MatchingIDs = append(o.MatchingIDs, p.id)
 		}
 	}
@@ -323,17 +323,17 @@ func citedBy(plan reverie.EntityPlan) map[string]bool {
 
 // write turns drafts into new entities, names and claims.
 func (b *builder) write() {
-	for _, id := range slices.Sorted(maps.Keys(b.who.participants.accounts)) {
-		if entityID := b.who.byID[id]; entityID != "" {
-			b.knownParty(entityID).goesBy(id, b.who.participants.accounts[id].names...)
+	for _, id := range slices.Sorted(maps.Keys(b.resolver.participants.accounts)) {
+		if entityID := b.resolver.byID[id]; entityID != "" {
+			b.knownDraft(entityID).addNames(id, b.resolver.participants.accounts[id].names...)
 		}
 	}
 	for _, p := range b.order {
-		if !p.known && !p.target && len(p.claims) == 0 && (len(p.accounts) == 0 || !b.goesByMore(p)) {
+		if !p.known && !p.referenced && len(p.claims) == 0 && (len(p.accounts) == 0 || !b.hasFurtherNames(p)) {
 			continue // only a postponed observation mentions it
 		}
 		if p.known {
-			b.further(p)
+			b.writeNames(p)
 		} else {
 			b.create(p)
 		}
@@ -341,12 +341,12 @@ func (b *builder) write() {
 	}
 }
 
-// goesByMore reports whether a new entity has a name that its account does not show.
-func (b *builder) goesByMore(p *entityDraft) bool {
-	return slices.ContainsFunc(p.aliases, func(a byname) bool {
+// hasFurtherNames reports whether a new entity has a name that its account does not show.
+func (b *builder) hasFurtherNames(p *entityDraft) bool {
+	return slices.ContainsFunc(p.aliases, func(a furtherName) bool {
 		key := text.NameKey(a.name)
 		return key != text.NameKey(p.subject) && !slices.ContainsFunc(p.accounts,
-			func(id string) bool { return b.who.participants.shows(id, key) })
+			func(id string) bool { return b.resolver.participants.shows(id, key) })
 	})
 }
 
@@ -363,14 +363,14 @@ func (b *builder) create(p *entityDraft) {
 	b.plan.Creates = append(b.plan.Creates, e)
 }
 
-// further writes names that a known entity does not have yet.
-func (b *builder) further(p *entityDraft) {
-	for _, account := range p.adds {
+// writeNames writes names that a known entity does not have yet.
+func (b *builder) writeNames(p *entityDraft) {
+	for _, account := range p.newAccounts {
 		b.plan.Names = append(b.plan.Names, b.name(p.id, reverie.NameID, account))
 	}
 	names := b.aliases(p)
-	if b.plan.Names = append(b.plan.Names, names...); len(p.adds)+len(names) > 0 {
-		b.rest(p)
+	if b.plan.Names = append(b.plan.Names, names...); len(p.newAccounts)+len(names) > 0 {
+		b.noteVersion(p)
 	}
 }
 
@@ -383,7 +383,7 @@ func (b *builder) aliases(p *entityDraft) (list []reverie.EntityName) {
 			continue
 		}
 		of := cmp.Or(b.speaker(p, a.account), p.id)
-		if !b.named[of+key] && !(a.account == "" && p.known && b.who.bears(p.id, a.name)) {
+		if !b.knownNames[of+key] && !(a.account == "" && p.known && b.resolver.hasName(p.id, a.name)) {
 			list = append(list, b.name(of, reverie.NameAlias, a.name))
 		}
 	}
@@ -396,13 +396,13 @@ func (b *builder) name(entityID string, kind reverie.NameKind, name string) reve
 		CreatedAt: b.now, RunID: b.run()}
 	if kind != reverie.NameID {
 		n.Key = text.NameKey(name)
-		b.named[entityID+n.Key] = true
+		b.knownNames[entityID+n.Key] = true
 	}
 	return n
 }
 
-// rest notes the version of a known entity that the plan writes to.
-func (b *builder) rest(p *entityDraft) {
+// noteVersion notes the version of a known entity that the plan writes to.
+func (b *builder) noteVersion(p *entityDraft) {
 	if e, ok := b.entities[p.id]; ok && p.known {
 		b.plan.Heads[p.id] = e.Version
 	}

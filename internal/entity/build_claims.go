@@ -17,7 +17,7 @@ type observed struct {
 	targetID string // of a relation
 	speaker  string // entity that says it of itself, "" where others do
 	hash     string
-	last     time.Time // sent_at of its newest evidence
+	lastAt   time.Time // sent_at of its newest evidence
 }
 
 // claim turns the observed claims about an entity into steps. What a person says of themselves and what others say of
@@ -29,7 +29,7 @@ func (b *builder) claim(p *entityDraft) {
 	var fresh []observed
 	for _, o := range b.bySpeaker(p) {
 		if h := slices.IndexFunc(heads, func(h *currentClaim) bool { return h.says(o) }); h >= 0 {
-			heads[h].by = &o
+			heads[h].supportedBy = &o
 		} else {
 			fresh = append(fresh, o)
 		}
@@ -41,7 +41,7 @@ func (b *builder) claim(p *entityDraft) {
 			continue
 		}
 		h := replaced(heads, o, p.kind)
-		if h != nil && !o.last.After(h.last()) {
+		if h != nil && !o.lastAt.After(h.lastSupport()) {
 			b.refuse(string(o.Aspect), p.subject, ruleOutdated, "what is known rests on a later message")
 			continue
 		}
@@ -49,15 +49,15 @@ func (b *builder) claim(p *entityDraft) {
 	}
 	for _, h := range heads {
 		switch {
-		case h.by == nil:
-		case h.gone:
+		case h.supportedBy == nil:
+		case h.isReplaced:
 			b.refuse(string(h.Aspect), p.subject, ruleOutdated, "a later message of the same chunk says otherwise")
 		default:
 			steps = append(steps, h.keep())
 		}
 	}
 	if b.plan.Claims = append(b.plan.Claims, steps...); len(steps) > 0 {
-		b.rest(p)
+		b.noteVersion(p)
 	}
 }
 
@@ -76,7 +76,7 @@ func (b *builder) bySpeaker(p *entityDraft) []observed {
 			part := c
 			part.Evidence = said[speaker]
 			if speaker != "" && len(said[""]) > 0 {
-				if part.Replaces = ""; !sayIt(part) {
+				if part.Replaces = ""; !quotesContainValue(part) {
 					b.refuse(string(part.Aspect), p.subject, ruleEvidence, "others say it; the person's own words do not")
 					continue
 				}
@@ -87,13 +87,13 @@ func (b *builder) bySpeaker(p *entityDraft) []observed {
 	var list []observed
 	for _, speaker := range slices.Sorted(maps.Keys(bySpeaker)) {
 		for _, c := range unite(bySpeaker[speaker]) {
-			o := observed{ObservedClaim: c, targetID: c.Account, speaker: speaker, last: newest(c.Evidence)}
+			o := observed{ObservedClaim: c, targetID: c.Account, speaker: speaker, lastAt: newest(c.Evidence)}
 			o.hash = text.ContentHash(cmp.Or(o.targetID, c.Value))
 			list = append(list, o)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b observed) int {
-		return cmp.Or(a.last.Compare(b.last), strings.Compare(claimKey(a.ObservedClaim), claimKey(b.ObservedClaim)))
+		return cmp.Or(a.lastAt.Compare(b.lastAt), strings.Compare(claimKey(a.ObservedClaim), claimKey(b.ObservedClaim)))
 	})
 	return list
 }
@@ -109,7 +109,7 @@ func (b *builder) speaker(p *entityDraft, account string) string {
 
 // succeeds reports whether a newer observation replaces an older one before either is stored.
 func (o observed) succeeds(older observed, kind reverie.EntityKind) bool {
-	return o.Aspect == reverie.AspectFeature && older.Aspect == reverie.AspectFeature && o.last.After(older.last) &&
+	return o.Aspect == reverie.AspectFeature && older.Aspect == reverie.AspectFeature && o.lastAt.After(older.lastAt) &&
 		text.NameKey(o.Name) == text.NameKey(older.Name) && mayReplace(o, older.speaker, authors(older.Evidence), kind)
 }
 
@@ -128,9 +128,9 @@ func mayReplace(o observed, speaker string, saidBy []string, kind reverie.Entity
 // currentClaim is an active claim, and what the plan does to it.
 type currentClaim struct {
 	reverie.Claim
-	target string    // of a relation: the entity that its target is merged into
-	by     *observed // the observation that supports it
-	gone   bool      // the plan replaces it
+	target      string    // of a relation: the entity that its target is merged into
+	supportedBy *observed // the observation that supports it
+	isReplaced  bool      // the plan replaces it
 }
 
 // heads returns the active claims of an entity, the latest supported first.
@@ -171,19 +171,19 @@ func (h *currentClaim) speaker() string {
 	return ""
 }
 
-// last returns when a claim was last supported, including by this plan.
-func (h *currentClaim) last() time.Time {
-	if h.by == nil {
+// lastSupport returns when a claim was last supported, including by this plan.
+func (h *currentClaim) lastSupport() time.Time {
+	if h.supportedBy == nil {
 		return h.LastSupportedAt
 	}
-	return later(h.LastSupportedAt, h.by.last)
+	return later(h.LastSupportedAt, h.supportedBy.lastAt)
 }
 
 // replaced returns the claim that an observation replaces, nil for none. It is the other value of the same feature, or
 // the claim that the observation names. Of named claims, one with the same key comes first.
 func replaced(heads []*currentClaim, o observed, kind reverie.EntityKind) (named *currentClaim) {
 	for _, h := range heads {
-		if h.gone || h.Aspect != o.Aspect || !mayReplace(o, h.speaker(), h.SaidBy, kind) {
+		if h.isReplaced || h.Aspect != o.Aspect || !mayReplace(o, h.speaker(), h.SaidBy, kind) {
 			continue
 		}
 		sameKey := text.NameKey(h.Name) == text.NameKey(o.Name)
@@ -215,13 +215,13 @@ func (b *builder) version(p *entityDraft, o observed, h *currentClaim) reverie.C
 		Confidence: o.Confidence,
 		Strength:   reverie.Reinforce(reverie.TentativeStrength, len(days)-1), Status: reverie.StatusActive,
 		RunID:     b.run(),
-		CreatedAt: b.now, UpdatedAt: b.now, LastSupportedAt: o.last, SupportDates: days}
+		CreatedAt: b.now, UpdatedAt: b.now, LastSupportedAt: o.lastAt, SupportDates: days}
 	if o.targetID != "" {
 		c.TargetID = &o.targetID
 	}
 	step := reverie.ClaimStep{Action: reverie.ActionCreate, Evidence: o.Evidence, Reason: o.Reason}
 	if h != nil {
-		h.gone = true
+		h.isReplaced = true
 		parent := h.ID
 		c.LineageID, c.ParentID, c.Version, c.EntityID, c.CreatedAt = h.LineageID, &parent, h.Version+1, h.EntityID,
 			h.CreatedAt
@@ -234,14 +234,14 @@ func (b *builder) version(p *entityDraft, o observed, h *currentClaim) reverie.C
 // keep returns the step that supports a claim.
 func (h *currentClaim) keep() reverie.ClaimStep {
 	c := h.Claim
-	days := dates(h.by.Evidence)
+	days := dates(h.supportedBy.Evidence)
 	further := slices.DeleteFunc(slices.Clone(days),
 		func(day string) bool { return slices.Contains(h.SupportDates, day) })
 	c.Strength = reverie.Reinforce(c.Strength, len(further))
-	c.Confidence = max(c.Confidence, h.by.Confidence)
-	c.LastSupportedAt = h.last()
+	c.Confidence = max(c.Confidence, h.supportedBy.Confidence)
+	c.LastSupportedAt = h.lastSupport()
 	c.SupportDates = slices.Sorted(slices.Values(append(further, h.SupportDates...)))
-	c.SaidBy = slices.Compact(slices.Sorted(slices.Values(append(authors(h.by.Evidence), h.SaidBy...))))
-	return reverie.ClaimStep{Action: reverie.ActionKeep, Claim: c, HeadID: c.ID, Evidence: h.by.Evidence,
-		Reason: h.by.Reason}
+	c.SaidBy = slices.Compact(slices.Sorted(slices.Values(append(authors(h.supportedBy.Evidence), h.SaidBy...))))
+	return reverie.ClaimStep{Action: reverie.ActionKeep, Claim: c, HeadID: c.ID, Evidence: h.supportedBy.Evidence,
+		Reason: h.supportedBy.Reason}
 }

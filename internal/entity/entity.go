@@ -108,10 +108,10 @@ type merged struct {
 // resolved is an observation with a settled subject: exactly one of entityID, create and postponed is set.
 type resolved struct {
 	merged
-	entityID  string
-	create    bool
-	postponed reverie.PostponementReason
-	maybe     []string // accounts without an entity that it may mean (ambiguous)
+	entityID      string
+	create        bool
+	postponed     reverie.PostponementReason
+	maybeAccounts []string // accounts without an entity that it may mean (ambiguous)
 }
 
 // index is the identity index: names and accounts with their entities.
@@ -178,7 +178,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	return pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (bool, error) {
-		return s.state.More || s.taken, r.apply(ctx, s, plan)
+		return s.state.More || s.resumed, r.apply(ctx, s, plan)
 	})
 }
 
@@ -230,8 +230,8 @@ func (r *run) open(s *chunkInput) {
 			first.WindowSince = s.state.Messages[0].SentAt
 		}
 	}
-	if s.taken {
-		r.recorder.Before = s.begunBy
+	if s.resumed {
+		r.recorder.Before = s.resumedFrom
 	}
 	r.recorder.Begin(first)
 	r.asker = r.recorder.Asker(r.Model, r.Journal, "observe")

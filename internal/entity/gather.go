@@ -13,10 +13,10 @@ import (
 
 // chunkInput is one chunk: its messages, its participants and its questions.
 type chunkInput struct {
-	no      int
-	taken   bool   // resumed from a run that did not apply it; more messages may have been queued
-	begunBy string // id of that run
-	state   reverie.EntityState
+	no          int
+	resumed     bool   // resumed from a run that did not apply it; more messages may have been queued
+	resumedFrom string // id of that run
+	state       reverie.EntityState
 
 	loc          *time.Location
 	language     string
@@ -62,12 +62,12 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	q := reverie.EntityQuery{GroupID: r.req.GroupID, Since: r.since, Until: r.until, Limit: r.Limits.MaxMessages}
 	if c := r.resume; c != nil {
 		r.resume = nil
-		q.MessageIDs, s.taken, s.begunBy = c.MessageIDs, true, c.RunID
+		q.MessageIDs, s.resumed, s.resumedFrom = c.MessageIDs, true, c.RunID
 	}
 	var err error
 	s.state, err = r.Store.GatherEntities(ctx, q)
-	if err == nil && s.taken && len(s.state.Messages) != len(q.MessageIDs) { // some are outside the window, or used
-		q.MessageIDs, s.taken = nil, false
+	if err == nil && s.resumed && len(s.state.Messages) != len(q.MessageIDs) { // some are outside the window, or used
+		q.MessageIDs, s.resumed = nil, false
 		s.state, err = r.Store.GatherEntities(ctx, q)
 	}
 	if err != nil {

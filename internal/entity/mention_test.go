@@ -118,9 +118,9 @@ func TestMentionsFindWhatPlainSearchFinds(t *testing.T) {
 // standsIn looks for one name in a text, at every place.
 func standsIn(key, text string) bool {
 	name, runes := []rune(key), []rune(textForm(text))
-	p := pattern{at: !speaks(key)}
+	p := pattern{needsAt: !countsWithoutAt(key)}
 	for i := 0; i+len(name) <= len(runes); i++ {
-		if slices.Equal(runes[i:i+len(name)], name) && p.stands(runes, i, i+len(name)) {
+		if slices.Equal(runes[i:i+len(name)], name) && p.fits(runes, i, i+len(name)) {
 			return true
 		}
 	}

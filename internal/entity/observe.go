@@ -175,7 +175,7 @@ func (v views) label(view *prompts.MessageView, m reverie.Message) {
 func (v views) subject(s subject) prompts.SubjectView {
 	view := prompts.SubjectView{Name: s.label, Kind: string(s.kind)}
 	names := v.names(s.account, s.entityID)
-	seen := map[string]bool{text.NameKey(s.label): true, bare(s.label): true}
+	seen := map[string]bool{text.NameKey(s.label): true, withoutNumber(s.label): true}
 	for _, name := range names {
 		if key := text.NameKey(name); !seen[key] && isShown(name) && len(view.Aliases) < maxShownAliases {
 			seen[key], view.Aliases = true, append(view.Aliases, name)

@@ -107,12 +107,12 @@ func whoIs(q prompts.ObserveUser, name string) string {
 	found := map[string]bool{}
 	for _, s := range q.Subjects {
 		for _, other := range s.Namesakes {
-			if bare(other) == text.NameKey(name) {
+			if withoutNumber(other) == text.NameKey(name) {
 				found[other] = true
 			}
 		}
 		for _, known := range append([]string{s.Name}, s.Aliases...) {
-			if bare(known) == text.NameKey(name) {
+			if withoutNumber(known) == text.NameKey(name) {
 				found[s.Name] = true
 			}
 		}

@@ -114,7 +114,7 @@ func (p *parser) check(r answer.Observation) (o reverie.Observation, ok bool) {
 func (p *parser) subject(r answer.Observation) (o reverie.Observation, ok bool) {
 	key, kind := text.NameKey(r.Subject), reverie.EntityKind(strings.ToLower(strings.TrimSpace(r.Kind)))
 	if a := p.participants.labelled(r.Subject); a != nil && (kind != reverie.EntityThing ||
-		a.kind == reverie.EntityBot || bare(a.label) != key) {
+		a.kind == reverie.EntityBot || withoutNumber(a.label) != key) {
 		return reverie.Observation{Subject: a.name(), Account: a.id, Kind: a.kind}, true
 	}
 	if rule, detail := p.checkName(r.Subject); rule != "" {
@@ -215,13 +215,13 @@ func (c *participants) labelled(name string) *account {
 
 // name returns the name under which an account is stored: one of its own, or else its id.
 func (a *account) name() string {
-	if name := a.called(); name != "" {
+	if name := a.suitableName(); name != "" {
 		return name
 	}
 	if isShown(a.id) && text.NameKey(a.id) != "" {
 		return a.id
 	}
-	return nameless
+	return fallbackLabel
 }
 
 // readLine reads one object.
@@ -356,11 +356,11 @@ func (p *parser) proves(e reverie.Evidence, alias string, o reverie.Observation)
 	if a := p.participants.accounts[o.Account]; a != nil {
 		names = append(names, a.names...)
 	}
-	return slices.ContainsFunc(names, func(name string) bool { return standApart(e.Quote, name, alias) })
+	return slices.ContainsFunc(names, func(name string) bool { return occurSeparately(e.Quote, name, alias) })
 }
 
-// standApart reports whether two names occur separately in a text. If one is part of the other, both must occur.
-func standApart(s, name, other string) bool {
+// occurSeparately reports whether two names occur separately in a text. If one is part of the other, both must occur.
+func occurSeparately(s, name, other string) bool {
 	s = textForm(s)
 	others := places(s, other)
 	return slices.ContainsFunc(places(s, name), func(a [2]int) bool {

@@ -27,7 +27,7 @@ func newParticipants(messages, replied []reverie.Message) *participants {
 		if m.Role == reverie.RoleAssistant {
 			a.kind = reverie.EntityBot
 		}
-		a.goesBy(m.Author)
+		a.addName(m.Author)
 	}
 	return c
 }
@@ -43,15 +43,15 @@ func (c *participants) add(id string, kind reverie.EntityKind) *account {
 	return a
 }
 
-// goesBy adds a display name. A pronoun such as "me" or 我 is no name, even if an account shows it.
-func (a *account) goesBy(name string) {
+// addName adds a display name. A pronoun such as "me" or 我 is no name, even if an account shows it.
+func (a *account) addName(name string) {
 	if name = text.Excerpt(name, reverie.MaxNameLength); !slices.Contains(a.names, name) && !isNobody(name) {
 		a.names = append(a.names, name)
 	}
 }
 
-// called returns the first name of the account that may be stored and shown, "" if there is none.
-func (a *account) called() string {
+// suitableName returns the first name of the account that may be stored and shown, "" if there is none.
+func (a *account) suitableName() string {
 	at := slices.IndexFunc(a.names, isShown)
 	if at < 0 {
 		return ""
@@ -68,8 +68,8 @@ func isShown(name string) bool {
 // maxLabel leaves room for a number after a name.
 const maxLabel = reverie.MaxNameLength - 6
 
-// nameless is the label, with a number, of an account without a suitable name.
-const nameless = "member"
+// fallbackLabel is the label, with a number, of an account without a suitable name.
+const fallbackLabel = "member"
 
 // name gives every account its label: its first suitable name. A number follows if another account of the chunk, or
 // another known entity, has that name too. No label equals another account's real name.
@@ -83,13 +83,13 @@ func (c *participants) name(known *index) {
 	numbers := map[string]int{} // key -> the last number used
 	for _, id := range c.order {
 		a := c.accounts[id]
-		base := text.Excerpt(a.called(), maxLabel)
+		base := text.Excerpt(a.suitableName(), maxLabel)
 		if text.NameKey(base) == "" {
-			base = nameless
+			base = fallbackLabel
 		}
 		key := text.NameKey(base)
 		a.label = base
-		taken := base == nameless || bearers[key] > 1 || known.othersBear(key, known.byID[id]) || c.labels[key] != ""
+		taken := base == fallbackLabel || bearers[key] > 1 || known.othersHaveName(key, known.byID[id]) || c.labels[key] != ""
 		for of := key; taken; {
 			numbers[of]++
 			a.label = fmt.Sprintf("%s#%d", base, numbers[of])
@@ -150,13 +150,13 @@ func (x *index) kind(entityID string) reverie.EntityKind {
 	return ""
 }
 
-// othersBear reports whether another entity than the given one has a name.
-func (x *index) othersBear(key, entityID string) bool {
+// othersHaveName reports whether another entity than the given one has a name.
+func (x *index) othersHaveName(key, entityID string) bool {
 	return slices.ContainsFunc(x.byKey[key], func(id string) bool { return id != entityID })
 }
 
-// bears reports whether an entity has a name already.
-func (x *index) bears(entityID, name string) bool {
+// hasName reports whether an entity has a name already.
+func (x *index) hasName(entityID, name string) bool {
 	return slices.Contains(x.byKey[text.NameKey(name)], entityID)
 }
 
@@ -169,8 +169,8 @@ type mentions struct {
 
 // pattern is a name or an account to look for.
 type pattern struct {
-	key string
-	at  bool // only counts after an @: an account, a single Latin letter, a number
+	key     string
+	needsAt bool // only counts after an @: an account, a single Latin letter, a number
 }
 
 // newMentions looks for names by their keys, and for accounts after an @.
@@ -180,7 +180,7 @@ func newMentions(keys, accounts []string) *mentions {
 		m.names[strings.TrimPrefix(textForm(id), "@")] = pattern{id, true}
 	}
 	for _, key := range keys {
-		m.names[key] = pattern{key, !speaks(key)}
+		m.names[key] = pattern{key, !countsWithoutAt(key)}
 	}
 	delete(m.names, "")
 	for form := range m.names {
@@ -192,9 +192,9 @@ func newMentions(keys, accounts []string) *mentions {
 	return m
 }
 
-// speaks reports whether a name counts without an @. Names without a letter do not, nor single letters of a script with
-// spaces.
-func speaks(key string) bool {
+// countsWithoutAt reports whether a name counts without an @. Names without a letter do not, nor single letters of a
+// script with spaces.
+func countsWithoutAt(key string) bool {
 	letters := strings.ContainsFunc(key, unicode.IsLetter)
 	first, size := utf8.DecodeRuneInString(key)
 	return letters && (size < len(key) || !text.Joins(first))
@@ -223,7 +223,7 @@ func (m *mentions) find(text string) []string {
 				continue
 			}
 			p, ok := m.names[text[at[end-n]:at[end]]]
-			if ok && p.stands(runes, end-n, end) && !slices.Contains(found, p.key) {
+			if ok && p.fits(runes, end-n, end) && !slices.Contains(found, p.key) {
 				found = append(found, p.key)
 			}
 		}
@@ -231,14 +231,14 @@ func (m *mentions) find(text string) []string {
 	return found
 }
 
-// stands reports whether the characters around runes[from:to] allow a name there. A single Chinese character must have
+// fits reports whether the characters around runes[from:to] allow a name there. A single Chinese character must have
 // no letter beside it.
-func (p pattern) stands(runes []rune, from, to int) bool {
+func (p pattern) fits(runes []rune, from, to int) bool {
 	if from > 0 && text.Joins(runes[from-1]) && text.Joins(runes[from]) || to < len(runes) && text.Joins(runes[to-1]) &&
 		text.Joins(runes[to]) {
 		return false
 	}
-	if p.at {
+	if p.needsAt {
 		before := strings.TrimSuffix(string(runes[max(from-2, 0):from]), "!") // <@!123> on Discord
 		return strings.HasSuffix(before, "@")
 	}

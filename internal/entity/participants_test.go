@@ -108,7 +108,7 @@ func TestLabelsAreUnique(t *testing.T) {
 					t.Fatalf("%q is the label of %s and a name of %s", key, id, other)
 				}
 			}
-			if d.othersBear(key, d.byID[id]) {
+			if d.othersHaveName(key, d.byID[id]) {
 				t.Fatalf("%q is the label of %s and a name of %v", key, id, d.byKey[key])
 			}
 		}

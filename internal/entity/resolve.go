@@ -29,16 +29,16 @@ type resolver struct {
 	participants *participants
 	minEvidence  int // messages about a name without an account before it becomes an entity
 	// key of a name -> accounts of participants that show it, sorted
-	shown  map[string][]string
-	proven map[string][]string           // key of an alias proven in this chunk -> accounts
-	kinds  map[string]reverie.EntityKind // of accounts
-	taken  map[string]string             // account -> entity without an account that it takes over
+	shown     map[string][]string
+	proven    map[string][]string           // key of an alias proven in this chunk -> accounts
+	kinds     map[string]reverie.EntityKind // of accounts
+	takeovers map[string]string             // account -> entity without an account that it takes over
 }
 
 func newResolver(list []merged, idx *index, c *participants, minEvidence int) *resolver {
 	v := &resolver{index: idx, participants: c, minEvidence: minEvidence,
 		shown: map[string][]string{}, proven: map[string][]string{},
-		kinds: map[string]reverie.EntityKind{}, taken: map[string]string{}}
+		kinds: map[string]reverie.EntityKind{}, takeovers: map[string]string{}}
 	for _, m := range list {
 		if m.Account == "" {
 			continue
@@ -57,18 +57,18 @@ func newResolver(list []merged, idx *index, c *participants, minEvidence int) *r
 	}
 	takers := map[string]int{}
 	for id, a := range c.accounts {
-		if entityID := v.talkedOf(a); entityID != "" {
-			v.taken[id] = entityID
+		if entityID := v.entityToTakeOver(a); entityID != "" {
+			v.takeovers[id] = entityID
 			takers[entityID]++
 		}
 	}
-	maps.DeleteFunc(v.taken, func(_, entityID string) bool { return takers[entityID] > 1 })
+	maps.DeleteFunc(v.takeovers, func(_, entityID string) bool { return takers[entityID] > 1 })
 	return v
 }
 
-// talkedOf returns the entity that was known only by name, and that an account without an entity takes over. It must be
-// the only entity with a name of the account, and have no account. No other participant may show that name.
-func (v *resolver) talkedOf(a *account) string {
+// entityToTakeOver returns the entity that was known only by name, and that an account without an entity takes over. It
+// must be the only entity with a name of the account, and have no account. No other participant may show that name.
+func (v *resolver) entityToTakeOver(a *account) string {
 	if v.byID[a.id] != "" {
 		return ""
 	}
@@ -92,7 +92,7 @@ func (v *resolver) talkedOf(a *account) string {
 
 // entityOf returns the entity of an account, "" if it has none.
 func (v *resolver) entityOf(account string) string {
-	return cmp.Or(v.byID[account], v.taken[account])
+	return cmp.Or(v.byID[account], v.takeovers[account])
 }
 
 // settle resolves one subject.
@@ -111,7 +111,7 @@ func (v *resolver) settle(m merged) resolved {
 			if h.entityID != "" {
 				one.MatchingIDs = append(one.MatchingIDs, h.entityID)
 			} else {
-				one.maybe = append(one.maybe, h.account)
+				one.maybeAccounts = append(one.maybeAccounts, h.account)
 			}
 		}
 	case len(holders) == 1 && holders[0].entityID != "":

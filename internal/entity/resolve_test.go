@@ -37,7 +37,7 @@ func here(lines ...string) *participants {
 		f := strings.Fields(l)
 		a := c.add(f[0], reverie.EntityKind(f[1]))
 		for _, name := range strings.Split(f[2], "=") {
-			a.goesBy(name)
+			a.addName(name)
 		}
 	}
 	return c
@@ -121,7 +121,7 @@ func BenchmarkPlan(b *testing.B) {
 			for b.Loop() {
 				all, _ := aggregate(list, nil, c, 0.5)
 				settled, who := resolve(all, idx, c, 2)
-				build(draft{groupID: "g", list: settled, who: who})
+				build(draft{groupID: "g", list: settled, resolver: who})
 			}
 		})
 	}

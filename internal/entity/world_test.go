@@ -113,7 +113,7 @@ func (w *world) settle(fresh []reverie.Observation, c *participants, asOf time.T
 	w.refused = append(w.refused, refused...)
 	settled, who := resolve(list, idx, c, w.limits.MinEvidence)
 	plan := build(draft{groupID: "g", runID: "run", chunkNo: 1, now: w.clock(asOf), expireAfter: expireAfter, expired: expired,
-		list: settled, who: who, entities: w.read()})
+		list: settled, resolver: who, entities: w.read()})
 	w.refused = append(w.refused, plan.Refusals...)
 	w.plan = plan
 	w.apply(plan)

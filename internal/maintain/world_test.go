@@ -212,7 +212,7 @@ func (w *world) account() []string {
 	w.Helper()
 	var list []string
 	for name, query := range map[string]string{
-		"memory": `select statement, version, status, round(strength::numeric, 9), weight, decayed_at, date_trunc('milliseconds', ended_at) as ended_at from memories where group_id = $1`,
+		"memory": `select statement, version, status, round(strength::numeric, 9), weight, date_trunc('milliseconds', ended_at) as ended_at from memories where group_id = $1`,
 		"change": `select c.action, c.old_statement, c.new_statement, c.change_summary, c.version, r.job from memory_change_log c
 			left join runs r using (group_id, run_id) where c.group_id = $1 and c.action <> 'create'`,
 		"message": `select m.text, m.author_id, m.pruned_at, m.outcome, u.job, r.job from messages m left join message_uses u using (group_id, message_id)

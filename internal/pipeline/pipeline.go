@@ -67,6 +67,7 @@ type RunRecorder struct {
 	unwritten bool          // it has begun, and its row is not written yet
 	adopting  bool          // the answers of Before are still to be adopted
 	ended     bool          // the last chunk has ended it
+	unsure    bool          // whether a write was committed is unknown, and so are the true counts
 	call      *llm.KeptCall // has its answer, and is not recorded yet
 }
 
@@ -191,7 +192,9 @@ func (r *RunRecorder) Save(ctx context.Context, chunk reverie.Chunk) error {
 
 // Write calls fn with the group's lease, while nothing renews it.
 func (r *RunRecorder) Write(fn func(lease reverie.Lease) error) error {
-	return r.Hold.Exclusive(func() error { return fn(r.Hold.Lease()) })
+	err := r.Hold.Exclusive(func() error { return fn(r.Hold.Lease()) })
+	r.unsure = errors.Is(err, reverie.ErrUnknownOutcome)
+	return err
 }
 
 // Asker returns an asker whose calls and answers belong to the run. It must be called after the run has begun, and used
@@ -235,9 +238,9 @@ func (r *RunRecorder) Warn(texts ...string) {
 
 // End writes the final status of the run, even if ctx has ended, and counts the messages that stay pending. It returns
 // err, joined with the error of writing. A run whose lease is lost belongs to the next holder and is not changed. Nor
-// is a run that waits for a batch: it is resumed later under its id.
+// is a run that waits for a batch, or whose last write may be committed or not: it is resumed later under its id.
 func (r *RunRecorder) End(ctx context.Context, err error) error {
-	if r.Row.ID == "" || errors.Is(err, reverie.ErrLeaseLost) || llm.IsPending(err) && !r.unwritten {
+	if r.Row.ID == "" || errors.Is(err, reverie.ErrLeaseLost) || r.unsure || llm.IsPending(err) && !r.unwritten {
 		return err
 	}
 	if r.ended {

@@ -101,6 +101,12 @@ func TestEnd(t *testing.T) {
 	b := &book{}
 	r := b.run()
 	_ = r.Start(t.Context(), reverie.Run{})
+	for _, outcome := range []error{reverie.ErrUnknownOutcome, nil} { // the run stays open, and is resumed, if it is unknown
+		if err := r.End(t.Context(), r.Write(func(reverie.Lease) error { return outcome })); !errors.Is(err, outcome) ||
+			len(b.finished) == 0 != (outcome != nil) {
+			t.Errorf("a write with the outcome %v: %v, %+v", outcome, err, b.finished)
+		}
+	}
 	b.fail = reverie.ErrUnavailable
 	if err := r.End(t.Context(), reverie.ErrUnusable); !errors.Is(err, reverie.ErrUnusable) || !errors.Is(err, reverie.ErrUnavailable) {
 		t.Errorf("both errors: %v", err)

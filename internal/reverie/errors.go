@@ -32,6 +32,8 @@ var (
 	// ErrUnavailable: the database is unreachable or is stopping. Uncommitted work is lost; messages stay pending and
 	// the attempt does not count.
 	ErrUnavailable = errors.New("database unavailable")
+	// ErrUnknownOutcome: a write may be committed, or not. Errors that wrap it also wrap ErrUnavailable.
+	ErrUnknownOutcome = errors.New("the connection broke at commit and the outcome could not be read")
 	// ErrConfiguration: settings are missing or refused (401, 403, 404).
 	ErrConfiguration = errors.New("configuration")
 	// ErrUnusable: the model's answer was unusable, also when it was asked again.

@@ -21,7 +21,7 @@ import (
 func (r *run) fold(ctx context.Context) error {
 	for {
 		more, err := pipeline.Step(ctx, &r.recorder, "fold", r.foldOnce)
-		if err != nil && useless(err) {
+		if err != nil && isUnusable(err) {
 			return r.foldFailed(ctx, err)
 		}
 		if err != nil || !more {
@@ -30,8 +30,8 @@ func (r *run) fold(ctx context.Context) error {
 	}
 }
 
-// useless reports whether the model answered, but not usably.
-func useless(err error) bool {
+// isUnusable reports whether the model answered, but not usably.
+func isUnusable(err error) bool {
 	return !reverie.Passing(err) && !errors.Is(err, reverie.ErrConfiguration) &&
 		(errors.Is(err, reverie.ErrUnusable) || errors.As(err, new(*llm.Error)))
 }
@@ -73,7 +73,7 @@ func (r *run) foldOnce(ctx context.Context) (more bool, err error) {
 		s.language); err != nil {
 		return false, err
 	}
-	text, n, err := r.rolling(ctx, s, state, older, turns)
+	text, n, err := r.askRolling(ctx, s, state, older, turns)
 	if err != nil {
 		return false, err
 	}
@@ -90,9 +90,9 @@ func openingOf(state reverie.FoldState) outline {
 	return o
 }
 
-// rolling asks for a summary of as many older turns as fit one question, and of fewer where the answer is cut off. It
-// returns how many messages the summary covers.
-func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, older []reverie.Message,
+// askRolling asks for a summary of as many older turns as fit one question, and of fewer where the answer is cut off.
+// It returns how many messages the summary covers.
+func (r *run) askRolling(ctx context.Context, s locale, state reverie.FoldState, older []reverie.Message,
 	turns outline) (body string, n int, err error) {
 	var before string
 	if state.Summary != nil {
@@ -111,9 +111,9 @@ func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, ol
 		}
 		shown := pipeline.Shown(older[:n])
 		if len(shown) == 0 {
-			return wordless(before, s.language), n, nil
+			return wordlessSummary(before, s.language), n, nil
 		}
-		body, err = r.sum(ctx, s, reverie.MaxRollingSummary, before, shown)
+		body, err = r.askSummary(ctx, s, reverie.MaxRollingSummary, before, shown)
 		if !errors.Is(err, pipeline.ErrCut) {
 			return safety.CleanSummary(body, reverie.MaxRollingSummary), n, err
 		}
@@ -129,8 +129,8 @@ func (r *run) rolling(ctx context.Context, s locale, state reverie.FoldState, ol
 	}
 }
 
-// wordless is the summary of turns without any words.
-func wordless(before, language string) string {
+// wordlessSummary is the summary of turns without any words.
+func wordlessSummary(before, language string) string {
 	switch {
 	case before != "":
 		return before

@@ -20,7 +20,7 @@ import (
 // messages are numbered from 1.
 type chunkInput struct {
 	no       int
-	taken    bool // resumed from a run that did not apply it; more messages may have arrived
+	resumed  bool // resumed from a run that did not apply it; more messages may have arrived
 	state    reverie.SessionState
 	messages []reverie.Message // taken by this chunk
 	shown    []reverie.Message // those of them that the model sees
@@ -62,7 +62,7 @@ func (r *run) gather(ctx context.Context) (*chunkInput, error) {
 		s.language); err != nil {
 		return nil, err
 	}
-	if err := r.arrange(ctx, s, s.taken); err != nil {
+	if err := r.arrange(ctx, s, s.resumed); err != nil {
 		return nil, err
 	}
 	return s, r.saveChunk(ctx, s, reverie.ChunkOpen)
@@ -78,12 +78,12 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	s := &chunkInput{}
 	if c := r.resume; c != nil {
 		r.resume = nil
-		q.MessageIDs, s.taken = c.MessageIDs, true
+		q.MessageIDs, s.resumed = c.MessageIDs, true
 	}
 	var err error
 	s.state, err = r.Store.GatherSession(ctx, q)
-	if err == nil && s.taken && len(s.state.Messages) != len(q.MessageIDs) { // some are used, or deleted
-		q.MessageIDs, s.taken = nil, false
+	if err == nil && s.resumed && len(s.state.Messages) != len(q.MessageIDs) { // some are used, or deleted
+		q.MessageIDs, s.resumed = nil, false
 		s.state, err = r.Store.GatherSession(ctx, q)
 	}
 	if err != nil {
@@ -96,15 +96,15 @@ func (r *run) read(ctx context.Context) (*chunkInput, error) {
 	if !r.recorder.Began && r.recorder.Row.ID == "" {
 		r.recorder.Stats.Base, r.recorder.Stats.Kept = len(s.state.Heads), len(s.state.Heads)
 		if r.req.Due && !r.Rule.Tries(s.state.Session, r.now) { // the run is only here to fold
-			s.taken, s.state.Messages = false, nil
+			s.resumed, s.state.Messages = false, nil
 		}
 	}
-	if s.messages = s.state.Messages; !s.taken {
+	if s.messages = s.state.Messages; !s.resumed {
 		if err := r.take(s); err != nil {
 			return nil, err
 		}
 	}
-	r.waits = s.state.Session.New.Messages - len(s.messages)
+	r.leftInBuffer = s.state.Session.New.Messages - len(s.messages)
 	if len(s.messages) == 0 {
 		return nil, nil
 	}

@@ -110,11 +110,11 @@ type run struct {
 	recorder pipeline.RunRecorder
 	req      Request
 
-	now    time.Time
-	resume *reverie.Chunk // begun before, and not applied
-	limit  int            // most messages of the next chunk; halved when an answer is cut off
-	waits  int            // messages that this run leaves in the buffer, as far as it knows
-	result Result
+	now          time.Time
+	resume       *reverie.Chunk // begun before, and not applied
+	limit        int            // most messages of the next chunk; halved when an answer is cut off
+	leftInBuffer int            // messages that this run leaves in the buffer, as far as it knows
+	result       Result
 
 	asker, summarizer *llm.Asker // nil until the run has started
 }
@@ -160,7 +160,7 @@ func (r *run) chunk(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	return pipeline.Step(ctx, &r.recorder, "apply", func(ctx context.Context) (bool, error) {
-		return s.more || s.taken, r.apply(ctx, s, plan)
+		return s.more || s.resumed, r.apply(ctx, s, plan)
 	})
 }
 
@@ -214,7 +214,7 @@ func (r *run) open(ctx context.Context, session reverie.Session, since time.Time
 
 // finish records the run's end and completes the result.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
-	r.recorder.Stats.Deferred = r.waits
+	r.recorder.Stats.Deferred = r.leftInBuffer
 	err = r.recorder.End(ctx, err)
 	r.recorder.Complete(&r.result.Result, err)
 	return r.result, err

@@ -40,9 +40,9 @@ func statement(text string) (string, error) {
 	return text, safety.CheckSummary(text)
 }
 
-// sum asks the summarizer for one text that combines a summary with the given turns. Only the form of the answer is
-// checked.
-func (r *run) sum(ctx context.Context, s locale, limit int, rolling string,
+// askSummary asks the summarizer for one text that combines a summary with the given turns. Only the form of the answer
+// is checked.
+func (r *run) askSummary(ctx context.Context, s locale, limit int, rolling string,
 	messages []reverie.Message) (text string, err error) {
 	q := r.question(r.Limits.MaxSummaryTokens, `answer with one line, {"summary":"..."}`)
 	q.Render = func(again []string) (prompts.Rendered, error) {
@@ -82,14 +82,15 @@ func isSummary(step reverie.Step) bool { return slices.Contains(step.Tags, rever
 // unique to the session, so that two sessions may have the same summary.
 func (r *run) recapStep(s *chunkInput, body string, cited []reverie.Evidence) reverie.Step {
 	last := s.shown[len(s.shown)-1].SentAt
-	return decide.SummaryStep(reverie.Step{SessionID: r.req.SessionID, Statement: body, Evidence: s.framed(cited),
+	return decide.SummaryStep(reverie.Step{SessionID: r.req.SessionID, Statement: body, Evidence: s.summaryEvidence(cited),
 		Tags:        []string{reverie.TagSession, reverie.TagSummary},
 		Reason:      fmt.Sprintf("covers %d messages up to %s", s.covered(), last.In(s.loc).Format(time.RFC3339)),
 		ContentHash: text.SummaryHash(r.req.SessionID, body)}, s.state.Summary, last)
 }
 
-// framed returns the evidence of the summary: what it cites, and the first and the last message of a user in the chunk.
-func (s *chunkInput) framed(cited []reverie.Evidence) []reverie.Evidence {
+// summaryEvidence returns the evidence of the summary: what it cites, and the first and the last message of a user in
+// the chunk.
+func (s *chunkInput) summaryEvidence(cited []reverie.Evidence) []reverie.Evidence {
 	evidence := slices.Clip(cited)
 	add := func(m reverie.Message) bool {
 		if m.Role != reverie.RoleUser {

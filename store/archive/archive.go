@@ -190,10 +190,10 @@ func columnNames(prefix string, columns []string) string {
 }
 
 // source is the SQL source of the exported rows.
-func (r recordTable) source() string { return cmp.Or(r.From, r.beside()) }
+func (r recordTable) source() string { return cmp.Or(r.From, r.compared()) }
 
-// beside is the SQL source of the rows that a record is compared with.
-func (r recordTable) beside() string {
+// compared is the SQL source of the rows that a record is compared with.
+func (r recordTable) compared() string {
 	if r.Counted {
 		return r.From
 	}
@@ -248,7 +248,7 @@ func (r recordTable) compareQuery() string {
 	}
 	return `select concat_ws(', ', ` + strings.Join(key, ", ") + `) as key,
 			array_to_string(array[` + strings.Join(append(differs, "null"), ", ") + `]::text[], ', ') as differs
-		from ` + r.rows() + ` join ` + r.beside() + ` t on ` + r.same() + ` order by 1`
+		from ` + r.rows() + ` join ` + r.compared() + ` t on ` + r.same() + ` order by 1`
 }
 
 // insertQuery writes the records of $2 that group $1 does not have. Versions get the vectors of $3 and $4.
@@ -259,7 +259,7 @@ func (r recordTable) insertQuery() string {
 		from += ` left join unnest($3::uuid[], $4::vector[]) as v (id, embedding) on v.id = r.memory_id`
 	}
 	return `insert into ` + r.Name + ` (` + columns + `) select ` + values + ` from ` + from + `
-		where not exists (select 1 from ` + r.beside() + ` t where ` + r.same() + `)
+		where not exists (select 1 from ` + r.compared() + ` t where ` + r.same() + `)
 		on conflict (group_id, ` + columnNames("", r.key()) + `) do nothing`
 }
 

@@ -106,7 +106,7 @@ func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compar
 			return 0, err
 		}
 	}
-	if err := b.keepable(ctx, t); err != nil {
+	if err := b.checkRules(ctx, t); err != nil {
 		return 0, err
 	}
 	if compare {
@@ -233,8 +233,8 @@ func (b recordBatch) check() error {
 	return nil
 }
 
-// keepable refuses rows that break a rule of the table.
-func (b recordBatch) keepable(ctx context.Context, t *pg.Tx) error {
+// checkRules refuses rows that break a rule of the table.
+func (b recordBatch) checkRules(ctx context.Context, t *pg.Tx) error {
 	var rules []recordRule
 	if err := t.Select(ctx, &rules, queries["rules"], b.table.Name, pq.StringArray(b.table.Columns)); err != nil {
 		return err

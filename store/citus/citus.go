@@ -1,4 +1,4 @@
-// Package citus distributes the tables over the servers of a Citus, and says where they are.
+// Package citus distributes the tables over the servers of a Citus cluster, and reports where they are.
 package citus
 
 import (
@@ -12,8 +12,9 @@ import (
 	"reverie/store/pg"
 )
 
-// Distribute distributes the tables that are not distributed yet, each group's rows together, and returns their names.
-// What is there already is moved. Nothing may run meanwhile. Without Citus it is reverie.ErrConfiguration.
+// Distribute distributes the tables that are not distributed yet, with each group's rows together, and returns their
+// names. It moves existing rows. Nothing else may use the database meanwhile. Without Citus it returns
+// reverie.ErrConfiguration.
 func Distribute(ctx context.Context, opts pg.Options) (tables []string, err error) {
 	const what = "distribute the tables"
 	opts.ReadTimeout = max(opts.ReadTimeout, time.Hour)
@@ -34,13 +35,13 @@ func Distribute(ctx context.Context, opts pg.Options) (tables []string, err erro
 	return tables, pg.Translate(ctx, err, what)
 }
 
-// Node is one server, and how many shards of ours it has.
+// Node is one server, with the number of our shards on it.
 type Node struct {
 	Name   string
 	Shards int
 }
 
-// Nodes are the servers that have the tables, in order; none where those are not distributed.
+// Nodes returns the servers that have the tables, in order; none if the tables are not distributed.
 func Nodes(ctx context.Context, db *pg.DB) ([]Node, error) {
 	if !db.Distributed() {
 		return nil, nil

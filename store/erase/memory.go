@@ -123,7 +123,7 @@ func (e *eraser) weigh(ctx context.Context, held bool, reason string) error {
 	if err != nil {
 		return err
 	}
-	if err := e.changed(ctx, "memories", `strength = u.strength, last_supported_at = u.supported_at, decayed_at = null,
+	if err := e.changed(ctx, "memories", `strength = u.strength, last_supported_at = u.supported_at,
 			status = case when $3 then 'held' else x.status end,
 			ended_at = coalesce(x.ended_at, case when $3 then $2::timestamptz end),
 			said_until = coalesce(x.said_until, case when $3 then $2::timestamptz end)

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// touchedLineages are the lineages that the runs wrote, supported or weakened. Their versions before the column
+	// touchedLineages are the lineages that the runs wrote or supported. Their versions before the column
 	// first are older than the runs.
 	touchedLineages = `
 		changed as (
@@ -27,15 +27,10 @@ const (
 				order by evidence_no desc))[1] as run_id
 			from memory_evidence where group_id = $1 and run_id = any ($2::uuid[]) and withdrawn_at is null
 			group by lineage_id),
-		faded as (
-			select m.lineage_id, (array_agg(v.run_id order by v.value_no desc))[1] as run_id
-			from memory_values v join memories m on m.group_id = $1 and m.memory_id = v.memory_id
-			where v.group_id = $1 and v.run_id = any ($2::uuid[])
-			group by m.lineage_id),
 		touched as (
 			select lineage_id, c.lineage_id is not null as changed, c.ended, c.first, coalesce(s.withdrawn, 0) as withdrawn,
-				coalesce(c.run_id, s.run_id, f.run_id) as run_id
-			from changed c full join supported s using (lineage_id) full join faded f using (lineage_id))`
+				coalesce(c.run_id, s.run_id) as run_id
+			from changed c full join supported s using (lineage_id))`
 
 	lockTouchedQuery = `with ` + touchedLineages + `
 		select 1 from memories where group_id = $1 and lineage_id in (select lineage_id from touched)
@@ -71,7 +66,6 @@ var touchedQuery = `with ` + touchedLineages + `,
 		select x.lineage_id, x.memory_id, x.content_hash, x.going, x.lasting, p.value_no, coalesce(p.valid_until,
 			x.ended_at) as since,
 			coalesce(p.strength, x.strength) as strength, coalesce(p.last_supported_at, x.last_supported_at) as supported_at,
-			case when p.value_no is null then x.decayed_at else p.decayed_at end as decayed_at,
 			(select min(o.version) from memories o where o.group_id = $1 and o.lineage_id = x.lineage_id
 				and o.content_hash = x.content_hash and o.run_id is not distinct from x.run_id) as origin
 		from (
@@ -132,12 +126,10 @@ var touchedQuery = `with ` + touchedLineages + `,
 		coalesce(b.kind, '') as base_kind, b.tags as base_tags, b.run_id is null as by_person,
 		coalesce(b.version = t.first - 1, false) as just_before,
 		coalesce(b.strength, 0) as base_strength, coalesce(b.last_supported_at, h.last_supported_at) as base_supported_at,
-			b.decayed_at as base_decayed_at,
 		x.lineage_id is not null as exact, coalesce(x.strength, 0) as exact_strength, coalesce(x.supported_at,
 			h.last_supported_at) as exact_supported_at,
-		x.decayed_at as exact_decayed_at,
 		e.strength as set_strength, coalesce(s.dates, 0) as dates, greatest(s.sent_at, e.restored_at) as supported_at,
-		e.set_at, w.lineage_id as twin_id,
+		w.lineage_id as twin_id,
 		exists (select 1 from memory_evidence v where v.group_id = $1 and v.lineage_id = t.lineage_id
 			and v.action <> 'delete'
 			and v.withdrawn_at is not null) as shaken,
@@ -198,20 +190,17 @@ type touchedRow struct {
 	BaseTags        pq.StringArray `db:"base_tags"`
 	BaseStrength    float64        `db:"base_strength"`
 	BaseSupportedAt time.Time      `db:"base_supported_at"`
-	BaseDecayedAt   *time.Time     `db:"base_decayed_at"`
 	ByPerson        bool           `db:"by_person"`   // a person wrote the base
 	JustBefore      bool           `db:"just_before"` // the base is the version just before theirs
 
-	Exact            bool       `db:"exact"` // its strength before the runs is stored, and still valid
-	ExactStrength    float64    `db:"exact_strength"`
-	ExactSupportedAt time.Time  `db:"exact_supported_at"`
-	ExactDecayedAt   *time.Time `db:"exact_decayed_at"`
+	Exact            bool      `db:"exact"` // its strength before the runs is stored, and still valid
+	ExactStrength    float64   `db:"exact_strength"`
+	ExactSupportedAt time.Time `db:"exact_supported_at"`
 
 	SetStrength *float64   `db:"set_strength"` // last set by a person, or by a restore
-	Dates       int        `db:"dates"`        // dates of the remaining evidence since SetAt
+	Dates       int        `db:"dates"`        // dates of the remaining evidence since then
 	SupportedAt *time.Time `db:"supported_at"` // of the remaining evidence, or of a restore
-	SetAt       *time.Time `db:"set_at"`
-	TwinID      *string    `db:"twin_id"` // another lineage that now has the statement of the base
+	TwinID      *string    `db:"twin_id"`      // another lineage that now has the statement of the base
 }
 
 // stands reports whether the newest version is active or held.
@@ -227,36 +216,18 @@ func (r touchedRow) isBack() bool {
 	return r.Status == reverie.StatusActive && r.Statement == r.BaseStatement && slices.Equal(r.Tags, r.BaseTags)
 }
 
-// anew reports whether the strength is computed anew. That is so if evidence is or was withdrawn. It is also so for an
-// archived memory if evidence or a person tells its strength before it decayed.
-func (r touchedRow) anew() bool {
-	return r.Withdrawn > 0 || r.Shaken || r.Status == reverie.StatusArchived && (r.Dates > 0 || r.SetStrength != nil)
-}
-
 // strengthOf returns the strength and the time of support without the runs' evidence. If the values before the runs are
-// known, it returns those. If no evidence is withdrawn and nothing was archived, it returns the stored values.
+// known, it returns those. If no evidence is withdrawn, it returns the stored values.
 // Otherwise it computes the strength anew from the remaining evidence: it begins with a tentative memory, or with the
 // last value that a person set, and reinforces it for each later date.
 func (r touchedRow) strengthOf() (float64, time.Time) {
 	switch {
 	case r.Exact:
 		return r.ExactStrength, r.ExactSupportedAt
-	case !r.anew():
+	case r.Withdrawn == 0 && !r.Shaken:
 		return r.BaseStrength, r.BaseSupportedAt
 	}
 	return reverie.StrengthLeft(r.Dates, r.SetStrength, r.SupportedAt, r.BaseSupportedAt)
-}
-
-// decayedAt returns the time up to which decay has lowered that strength. A strength that is computed anew has decayed
-// only since a person set it.
-func (r touchedRow) decayedAt() *time.Time {
-	switch {
-	case r.Exact:
-		return r.ExactDecayedAt
-	case r.anew():
-		return r.SetAt
-	}
-	return r.BaseDecayedAt
 }
 
 // since says what others have done last to the lineage. If that was an undo, it names the run or the person of the

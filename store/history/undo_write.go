@@ -15,8 +15,7 @@ const (
 	// An archived head ended when it was archived.
 	returnHeadsQuery = `with u as (
 			select u.*, becomes <> '' as ends
-			from unnest($3::uuid[], $4::text[], $5::float8[], $6::timestamptz[], $7::timestamptz[])
-				as u (id, becomes, strength, supported_at, decayed_at)),
+			from unnest($3::uuid[], $4::text[], $5::float8[], $6::timestamptz[]) as u (id, becomes, strength, supported_at)),
 		kept as (` + store.InsertValues + `null, $2::timestamptz
 			from memories m join u on u.id = m.memory_id where m.group_id = $1 and not u.ends)
 		update memories m set
@@ -24,25 +23,23 @@ const (
 			ended_at = case when u.ends then coalesce(m.ended_at, $2::timestamptz) else m.ended_at end,
 			said_until = case when u.ends then coalesce(m.said_until, $2::timestamptz) else m.said_until end,
 			strength = case when u.ends then m.strength else u.strength end,
-			last_supported_at = case when u.ends then m.last_supported_at else u.supported_at end,
-			decayed_at = case when u.ends then m.decayed_at else u.decayed_at end
+			last_supported_at = case when u.ends then m.last_supported_at else u.supported_at end
 		from u
 		where m.group_id = $1 and m.memory_id = u.id and m.status <> 'superseded'`
 
 	// A version that comes back is not new to dreams which took in its base, and it gets the sources of the base. Citus
 	// runs the parts one after the other: the version comes first.
 	bringBackQuery = `with back as (
-			select * from unnest($5::uuid[], $6::uuid[], $7::uuid[], $8::float8[], $9::timestamptz[], $10::timestamptz[],
-				$11::bool[])
-				as u (id, head_id, base_id, strength, supported_at, decayed_at, held)),
+			select * from unnest($5::uuid[], $6::uuid[], $7::uuid[], $8::float8[], $9::timestamptz[], $10::bool[])
+				as u (id, head_id, base_id, strength, supported_at, held)),
 		written as (insert into memories (group_id, memory_id, lineage_id, parent_id, kind, session_id, statement, version, status,
 			tags, strength, weight, content_hash, embedding, embedding_model, change_summary, run_id, created_at, updated_at,
 				last_supported_at,
-			decayed_at, ended_at, said_at, said_until, author, type, due_on)
+			ended_at, said_at, said_until, author, type, due_on)
 		select b.group_id, u.id, b.lineage_id, h.memory_id, b.kind, b.session_id, b.statement, h.version + 1, case
 			when u.held then 'held' else 'active' end,
 			b.tags, u.strength, h.weight, b.content_hash, b.embedding, b.embedding_model, $2, b.run_id, b.created_at,
-			$3::timestamptz, u.supported_at, u.decayed_at,
+			$3::timestamptz, u.supported_at,
 			case when u.held then $3::timestamptz end, $3::timestamptz, case when u.held then $3::timestamptz end, b.author,
 			b.type, b.due_on
 		from back u
@@ -94,7 +91,7 @@ func moveBack(ctx context.Context, t *pg.Tx, groupID string, at time.Time, list 
 		case !w.weakens:
 			continue
 		}
-		rows.Add(w.HeadID, string(becomes), w.strength, w.supported, w.decayedAt())
+		rows.Add(w.HeadID, string(becomes), w.strength, w.supported)
 	}
 	n, err := rows.ExecRows(ctx, t, returnHeadsQuery, groupID, at)
 	if err == nil && n != rows.Len() {
@@ -107,7 +104,7 @@ func bringBack(ctx context.Context, t *pg.Tx, q reverie.UndoQuery, at time.Time,
 	var rows pg.Columns
 	for _, w := range list {
 		if w.newID != "" {
-			rows.Add(w.newID, w.HeadID, w.BaseID, w.strength, w.supported, w.decayedAt(), w.Held)
+			rows.Add(w.newID, w.HeadID, w.BaseID, w.strength, w.supported, w.Held)
 		}
 	}
 	return rows.Exec(ctx, t, bringBackQuery, q.GroupID, q.Reason, at, q.RunID)

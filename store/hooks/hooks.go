@@ -88,8 +88,8 @@ const (
 		where group_id is not null and webhook_id = $1`
 )
 
-// most is the most webhooks of a group, and the most for all groups: each change is written once for each.
-const most = 20
+// maxWebhooks is the most webhooks of a group, and the most for all groups: each change is written once for each.
+const maxWebhooks = 20
 
 // AddWebhook stores a webhook. If there are too many, it returns reverie.ErrConflict.
 func (h *Hooks) AddWebhook(ctx context.Context, w reverie.Webhook) error {
@@ -97,9 +97,10 @@ func (h *Hooks) AddWebhook(ctx context.Context, w reverie.Webhook) error {
 		n, err := t.ExecRows(ctx, `insert into webhooks (`+columns+`) select $1, $2, $3, $4, $5, $6, $7
 			where $8 > (select count(*) from webhooks where group_id = $1 and webhook_id <> $2)
 			on conflict (group_id, webhook_id) do update set url = excluded.url`, w.GroupID, w.ID, w.URL, w.Secret,
-			append(pq.StringArray{}, w.Events...), w.Statements, w.CreatedAt, most)
+			append(pq.StringArray{}, w.Events...), w.Statements, w.CreatedAt, maxWebhooks)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("there are %d already, and no more are allowed; remove one that nobody needs: %w", most, reverie.ErrConflict)
+			err = fmt.Errorf("there are %d already, and no more are allowed; remove one that nobody needs: %w", maxWebhooks,
+				reverie.ErrConflict)
 		}
 		return err
 	}})

@@ -20,17 +20,17 @@ import (
 
 // Links are the links of one database.
 type Links struct {
-	db     *pg.DB
-	others reverie.Reach // scope of facts without a scope of their own
+	db           *pg.DB
+	defaultScope reverie.Reach // scope of facts without a scope of their own
 }
 
 // New returns the links of a database. Facts without a scope of their own have the scope otherwise; "" means
 // [reverie.ReachGroup].
 func New(db *pg.DB, otherwise reverie.Reach) *Links { return &Links{db, otherwise} }
 
-// mostGroups is the most other groups that a group may be linked with. A search reads each of them, in about a
+// maxLinkedGroups is the most other groups that a group may be linked with. A search reads each of them, in about a
 // millisecond.
-const mostGroups = 200
+const maxLinkedGroups = 200
 
 const (
 	columns = `group_id, entity_id, other_group_id, other_entity_id, proved, reason, created_at`
@@ -147,7 +147,7 @@ func (l *Links) Of(ctx context.Context, e reverie.Entity) ([]reverie.EntityLink,
 // with the same id on one platform, the link must be forced.
 func (l *Links) Link(ctx context.Context, q reverie.LinkQuery) error {
 	what := fmt.Sprintf("link entity %s of group %q with %s of group %q", q.A.EntityID, q.A.GroupID, q.B.EntityID, q.B.GroupID)
-	return l.both(ctx, what, q.A, q.B, func(ctx context.Context, t *pg.Tx) error {
+	return l.lockBoth(ctx, what, q.A, q.B, func(ctx context.Context, t *pg.Tx) error {
 		var accounts [2][]string
 		for i, end := range []reverie.EntityEnd{q.A, q.B} {
 			e, err := pg.Get[reverie.Entity](ctx, t, `select entity_id, kind, subject, status from entities
@@ -178,7 +178,7 @@ func (l *Links) Link(ctx context.Context, q reverie.LinkQuery) error {
 			switch {
 			case err != nil:
 				return err
-			case others[0] >= mostGroups:
+			case others[0] >= maxLinkedGroups:
 				return fmt.Errorf("group %q is linked with %d groups, and with more its searches would be slow; `reverie entity unlink` "+
 					"makes room: %w", ends[0].GroupID, others[0], reverie.ErrConflict)
 			}
@@ -195,7 +195,7 @@ func (l *Links) Link(ctx context.Context, q reverie.LinkQuery) error {
 // reverie.ErrNotFound.
 func (l *Links) Unlink(ctx context.Context, a, b reverie.EntityEnd) error {
 	what := fmt.Sprintf("unlink entity %s of group %q from %s of group %q", a.EntityID, a.GroupID, b.EntityID, b.GroupID)
-	return l.both(ctx, what, a, b, func(ctx context.Context, t *pg.Tx) error {
+	return l.lockBoth(ctx, what, a, b, func(ctx context.Context, t *pg.Tx) error {
 		gone := 0
 		for _, ends := range [][2]reverie.EntityEnd{{a, b}, {b, a}} {
 			n, err := t.ExecRows(ctx, unlinkQuery, ends[0].GroupID, ends[0].EntityID, ends[1].GroupID, ends[1].EntityID)
@@ -211,9 +211,10 @@ func (l *Links) Unlink(ctx context.Context, a, b reverie.EntityEnd) error {
 	})
 }
 
-// both runs do while it holds the locks of two groups, in the order of their ids, so that nobody erases or merges in
-// them.
-func (l *Links) both(ctx context.Context, what string, a, b reverie.EntityEnd, do func(context.Context, *pg.Tx) error) error {
+// lockBoth runs do while it holds the locks of two groups, in the order of their ids, so that nobody erases or merges
+// in them.
+func (l *Links) lockBoth(ctx context.Context, what string, a, b reverie.EntityEnd,
+	do func(context.Context, *pg.Tx) error) error {
 	if a.GroupID == b.GroupID {
 		return fmt.Errorf("%s: both are of one group; `reverie entity merge` says that they are the same: %w", what, reverie.ErrInvalid)
 	}
@@ -242,7 +243,7 @@ func (l *Links) Shared(ctx context.Context, groupID string, past bool) (all []re
 			n = len(list)
 		}
 		var shared reverie.SharedFacts
-		if shared, err = l.of(store.Instead(ctx, of), of, groupID, list[:n], past); err == nil && len(shared.Facts) > 0 {
+		if shared, err = l.factsOf(store.Instead(ctx, of), of, groupID, list[:n], past); err == nil && len(shared.Facts) > 0 {
 			all = append(all, shared)
 		}
 		list = list[n:]
@@ -250,9 +251,9 @@ func (l *Links) Shared(ctx context.Context, groupID string, past bool) (all []re
 	return all, err
 }
 
-// of reads what a group may share with another, by the links of the other.
-func (l *Links) of(ctx context.Context, groupID, reader string, links []reverie.EntityLink, past bool) (r reverie.SharedFacts,
-	err error) {
+// factsOf reads what a group may share with another, by the links of the other.
+func (l *Links) factsOf(ctx context.Context, groupID, reader string, links []reverie.EntityLink,
+	past bool) (r reverie.SharedFacts, err error) {
 	r.GroupID = groupID
 	var here, there pq.StringArray
 	for _, k := range links {
@@ -260,7 +261,7 @@ func (l *Links) of(ctx context.Context, groupID, reader string, links []reverie.
 	}
 	err = l.db.Run(ctx, pg.Work{What: fmt.Sprintf("read what of group %q reaches others", groupID), ReadOnly: true, ByKey: true,
 		Do: func(ctx context.Context, t *pg.Tx) error {
-			scope := cmp.Or(l.others, reverie.ReachGroup)
+			scope := cmp.Or(l.defaultScope, reverie.ReachGroup)
 			if fault.Off(fault.Scope) {
 				scope = reverie.ReachPerson
 			}

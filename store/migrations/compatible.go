@@ -15,13 +15,12 @@ import (
 	"reverie/internal/text"
 )
 
-// compatibleLine says in a migration which binaries still work once it is applied: those that
-// were made for this version of the schema, and later ones. A migration without it is
-// compatible with its own binary only.
+// compatibleLine is the line of a migration that says which binaries work after it: those made for this version of the
+// schema, and later ones. Without the line, only binaries made for the migration's own version work.
 var compatibleLine = text.NewPattern(`(?m)^-- compatible with: ([0-9]+)$`)
 
-// Compatibilities are, by the version of each migration, the oldest version of the schema
-// whose binaries work once it is applied.
+// Compatibilities returns, by the version of each migration, the oldest version of the schema whose binaries work after
+// it.
 func Compatibilities(files fs.FS) (map[int64]int64, error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
@@ -54,14 +53,14 @@ func Compatibilities(files fs.FS) (map[int64]int64, error) {
 	return oldest, nil
 }
 
-// VersionTable keeps goose's table of versions. Each row says with whom its migration is
-// compatible, and commits with the migration: a binary that has never heard of it reads it there.
+// VersionTable is goose's table of versions with one more column. Each row says with which binaries its migration is
+// compatible, and commits with the migration. So a binary that does not know the migration can read it there.
 type VersionTable struct {
 	database.StoreExtender
 	oldest map[int64]int64
 }
 
-// NewVersionTable is that of the migrations of files.
+// NewVersionTable returns the table for the migrations of files.
 func NewVersionTable(files fs.FS) (*VersionTable, error) {
 	oldest, err := Compatibilities(files)
 	if err != nil {
@@ -78,7 +77,7 @@ func NewVersionTable(files fs.FS) (*VersionTable, error) {
 	return &VersionTable{extended, oldest}, nil
 }
 
-// Databases of earlier binaries have no such column.
+// Databases of earlier binaries do not have this column.
 const addCompatible = `do $$ begin
 	if not exists (select from pg_attribute
 			where attrelid = 'goose_db_version'::regclass and attname = 'compatible_with' and not attisdropped) then
@@ -86,7 +85,7 @@ const addCompatible = `do $$ begin
 	end if;
 end $$`
 
-// Insert notes a version that was applied.
+// Insert stores a version that was applied.
 func (v *VersionTable) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
 	if _, err := db.ExecContext(ctx, addCompatible); err != nil {
 		return fmt.Errorf("add the column compatible_with: %w", err)
@@ -96,20 +95,19 @@ func (v *VersionTable) Insert(ctx context.Context, db database.DBTxConn, req dat
 	return err
 }
 
-// State is the schema's version, 0 for none, and the oldest one whose binaries work with
-// all that was applied after the version that was asked for.
+// State is the schema's version, 0 for none. It also has the oldest version whose binaries work with all migrations
+// after the given version.
 type State struct {
 	Version int64 `db:"version"`
 	Needs   int64 `db:"needs"`
 }
 
-// StateQuery reads a [State]; $1 is the version asked for. Older tables have no column for what is needed.
+// StateQuery reads a [State]; $1 is the given version. Tables of earlier binaries do not have the column for Needs.
 const StateQuery = `select coalesce(max(version_id), 0) as version,
 	coalesce(max(coalesce((to_jsonb(v) ->> 'compatible_with')::bigint, version_id)) filter (where version_id > $1), 0) as needs
 	from goose_db_version v where is_applied`
 
-// Fits refuses a schema that a binary cannot work with by reverie.ErrOutdatedSchema. The
-// binary is made for the version wanted.
+// Fits returns reverie.ErrOutdatedSchema for a schema that a binary made for version wanted cannot work with.
 func (s State) Fits(wanted int64) error {
 	switch {
 	case s.Version < wanted:

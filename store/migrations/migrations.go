@@ -1,4 +1,4 @@
-// Package migrations is the schema's steps, and what each says of the binaries that work with it.
+// Package migrations has the migrations of the schema, and says which binaries work with them.
 package migrations
 
 import (
@@ -11,10 +11,10 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// Files are the steps, named NNNNN_noun.sql.
+// Files returns the migrations, named NNNNN_noun.sql.
 func Files() fs.FS { return files }
 
-// Newest is the version of the last step.
+// Newest returns the version of the last migration.
 func Newest(files fs.FS) int64 {
 	names, err := fs.Glob(files, "*.sql") // in order
 	if err != nil {

@@ -4,11 +4,11 @@ import "context"
 
 // Asked is a statement whose result is read later: see [Tx.Ask].
 type Asked struct {
-	read func() error // nil once the result is read
-	err  error
-	seen bool // the caller has the result, or the error
+	read    func() error // nil once the result is read
+	err     error
+	wasRead bool // the caller has the result, or the error
 
-	ahead     bool // its connection has queued it; the fields below describe it
+	queued    bool // its connection has queued it; the fields below describe it
 	statement driverStmt
 	question  question
 }
@@ -37,7 +37,7 @@ func (t *Tx) ask(ctx context.Context, read readFunc, dest any, query string, arg
 	_, a.err = t.ExecContext(asking, query, args...)
 	switch {
 	case a.err != nil:
-	case a.ahead:
+	case a.queued:
 		a.read = func() error { return read(asking, t, dest, query, args...) }
 	default:
 		a.err = read(ctx, t, dest, query, args...)
@@ -52,7 +52,7 @@ func (a *Asked) Read() error {
 		a.err = a.read()
 		a.read = nil
 	}
-	a.seen = true
+	a.wasRead = true
 	return a.err
 }
 
@@ -70,7 +70,7 @@ func (a *Asked) Then(check func(error) error) *Asked {
 // ReadAsked reads the results that nobody has read yet.
 func (t *Tx) ReadAsked() error {
 	for _, a := range t.asked {
-		if a.seen {
+		if a.wasRead {
 			continue
 		}
 		if err := a.Read(); err != nil {

@@ -53,23 +53,23 @@ type driverConn interface {
 // time, because a process that ends soon would prepare it for nothing.
 type conn struct {
 	driverConn
-	statements map[string]driverStmt // by text; nil for one that has come once
-	link       *timedConn
-	unprepared bool
-	guard      string
-	began      int    // value of link.queue.sent when the transaction began
-	reads      bool   // the transaction is read-only
-	failed     error  // the transaction has failed by this error and can only be rolled back
-	over       func() // ends the watch on the transaction's context; nil outside of one
+	statements  map[string]driverStmt // by text; nil for one that has come once
+	link        *timedConn
+	unprepared  bool
+	guard       string
+	sentAtBegin int    // value of link.queue.sent when the transaction began
+	readOnly    bool   // the transaction is read-only
+	failed      error  // the transaction has failed by this error and can only be rolled back
+	endWatch    func() // ends the watch on the transaction's context; nil outside of one
 }
 
-// heed is [timedConn.heed] for statements outside of transactions. A transaction already watches its own context until
-// it ends.
-func (c *conn) heed(ctx context.Context) (stop func()) {
-	if c.over != nil {
+// watchContext is [timedConn.heed] for statements outside of transactions. A transaction already watches its own
+// context until it ends.
+func (c *conn) watchContext(ctx context.Context) (stop func()) {
+	if c.endWatch != nil {
 		return func() {}
 	}
-	return c.link.heed(ctx)
+	return c.link.watchContext(ctx)
 }
 
 // maxStatements is the most prepared statements of one connection.
@@ -116,9 +116,9 @@ func (c *conn) prepared(ctx context.Context, query string, args []driver.NamedVa
 // QueryContext runs a query. Outside of transactions it only reads. If the connection is broken there, the pool tries
 // another one. Within a transaction the pool cannot.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
-	defer c.heed(ctx)()
+	defer c.watchContext(ctx)()
 	var st driverStmt
-	if a := asked(ctx); a != nil && a.ahead {
+	if a := asked(ctx); a != nil && a.queued {
 		if c.failed != nil && !a.question.done {
 			return nil, c.failed
 		}
@@ -126,9 +126,9 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	} else {
 		st, err = c.prepared(ctx, query, args)
 	}
-	if settings, ok := ctx.Value(loneKey{}).(Settings); err == nil && ok {
+	if settings, ok := ctx.Value(singleReadKey{}).(Settings); err == nil && ok {
 		// The settings are sent with the query. Both are one implicit transaction, which ends with the query.
-		if err = errInTransaction; c.over == nil {
+		if err = errInTransaction; c.endWatch == nil {
 			err = c.set(ctx, settings)
 		}
 	}
@@ -143,7 +143,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	switch {
 	case err == nil:
 		return utcRows{rows}, nil
-	case c.over == nil:
+	case c.endWatch == nil:
 		c.link.queue.drop()
 		return nil, retryElsewhere(ctx, err)
 	}
@@ -153,7 +153,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 
 // fail notes the error by which a transaction failed. All later statements of the transaction return it.
 func (c *conn) fail(err error) {
-	if c.over != nil && c.failed == nil {
+	if c.endWatch != nil && c.failed == nil {
 		c.failed = err
 	}
 }
@@ -177,12 +177,12 @@ func (r utcRows) Next(dest []driver.Value) error {
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (res driver.Result, err error) {
 	queued, _ := ctx.Value(queuedKey{}).(bool)
 	switch {
-	case asked(ctx) != nil && waiting(ctx): // the query that reads it follows at once
+	case asked(ctx) != nil && isUnqueued(ctx): // the query that reads it follows at once
 		return driver.ResultNoRows, nil
-	case asked(ctx) != nil || queued && !waiting(ctx):
+	case asked(ctx) != nil || queued && !isUnqueued(ctx):
 		res, err = c.keepBack(ctx, query, args)
 	default:
-		defer c.heed(ctx)()
+		defer c.watchContext(ctx)()
 		var st driverStmt
 		if st, err = c.prepared(ctx, query, args); err == nil {
 			res, err = c.exec(ctx, st, query, args)
@@ -213,7 +213,7 @@ func (c *conn) keepBack(ctx context.Context, query string, args []driver.NamedVa
 	q.hold = true
 	defer func() { q.hold, q.ask = false, nil }()
 	if a := asked(ctx); a != nil {
-		a.ahead, a.statement, q.ask = true, st, &a.question
+		a.queued, a.statement, q.ask = true, st, &a.question
 	}
 	return c.exec(context.WithoutCancel(ctx), st, query, args)
 }
@@ -222,10 +222,10 @@ type queuedKey struct{}
 
 type waitingKey struct{}
 
-// waited returns a context in which no statement is queued.
-func waited(ctx context.Context) context.Context { return context.WithValue(ctx, waitingKey{}, true) }
+// unqueued returns a context in which no statement is queued.
+func unqueued(ctx context.Context) context.Context { return context.WithValue(ctx, waitingKey{}, true) }
 
-func waiting(ctx context.Context) bool { return ctx.Value(waitingKey{}) != nil }
+func isUnqueued(ctx context.Context) bool { return ctx.Value(waitingKey{}) != nil }
 
 // retryElsewhere makes the pool try another connection, and at last a new one, if this one broke before it did
 // anything. After a failover all open connections are broken. A connection that timed out is not retried: its caller
@@ -254,7 +254,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		return nil, fmt.Errorf("isolation level %s is not used here", sql.IsolationLevel(opts.Isolation))
 	}
 	settings, _ := ctx.Value(settingsKey{}).(Settings)
-	c.over, c.began, c.reads, c.failed = c.link.heed(ctx), c.link.queue.sent, opts.ReadOnly, nil
+	c.endWatch, c.sentAtBegin, c.readOnly, c.failed = c.link.watchContext(ctx), c.link.queue.sent, opts.ReadOnly, nil
 	if err := c.begin(ctx, begin, settings); err != nil {
 		_ = c.Rollback() // if only a setting failed, it has begun; else the pool drops the connection
 		return nil, retryElsewhere(ctx, err)
@@ -279,8 +279,8 @@ func (c *conn) set(ctx context.Context, settings Settings) error {
 // Commit does not wait for the end of a read-only transaction. If a queued statement of it fails now, the connection is
 // lost, because the driver drops a connection whose commit fails.
 func (c *conn) Commit() error {
-	defer c.ended()
-	if !c.reads {
+	defer c.stopWatch()
+	if !c.readOnly {
 		return c.driverConn.Commit()
 	}
 	if c.unsent() {
@@ -297,7 +297,7 @@ func (c *conn) Commit() error {
 }
 
 func (c *conn) Rollback() error {
-	defer c.ended()
+	defer c.stopWatch()
 	c.link.queue.drop()
 	if c.unsent() {
 		return nil
@@ -306,17 +306,17 @@ func (c *conn) Rollback() error {
 }
 
 // unsent reports whether nothing of the transaction was sent.
-func (c *conn) unsent() bool { return c.link.queue.sent == c.began }
+func (c *conn) unsent() bool { return c.link.queue.sent == c.sentAtBegin }
 
-// ended ends the watch on the transaction's context.
-func (c *conn) ended() {
-	c.over()
-	c.over, c.failed = nil, nil
+// stopWatch ends the watch on the transaction's context.
+func (c *conn) stopWatch() {
+	c.endWatch()
+	c.endWatch, c.failed = nil, nil
 }
 
 type (
-	settingsKey struct{} // settings of a transaction
-	loneKey     struct{} // settings of a single read that is its own transaction
+	settingsKey   struct{} // settings of a transaction
+	singleReadKey struct{} // settings of a single read that is its own transaction
 )
 
 // withSettings returns a context whose transactions begin with settings.

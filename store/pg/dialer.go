@@ -37,7 +37,7 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	o, ok := ctx.Value(openingKey{}).(*opening)
 	timeout := d.timeout
 	if !ok { // the driver itself dials to cancel a statement, and needs no answer
-		timeout = min(timeout, parting)
+		timeout = min(timeout, graceAfterCancel)
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
@@ -49,13 +49,13 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	c := &timedConn{Conn: conn, timeout: timeout}
 	if ok {
 		o.close()
-		o.link, o.close = c, c.heed(o.ctx)
+		o.link, o.close = c, c.watchContext(o.ctx)
 	}
 	return c, nil
 }
 
-// parting is how long the server may still answer after the caller's context has ended.
-const parting = 2 * time.Second
+// graceAfterCancel is how long the server may still answer after the caller's context has ended.
+const graceAfterCancel = 2 * time.Second
 
 // opening is a connection that a caller waits for. The driver may open several links for it.
 type opening struct {
@@ -78,12 +78,12 @@ type timedConn struct {
 	end   time.Time // deadline after the caller's context has ended; zero: it has not
 }
 
-// heed ends all reads and writes soon after ctx ends, until stop is called.
-func (c *timedConn) heed(ctx context.Context) (stop func()) {
+// watchContext ends all reads and writes soon after ctx ends, until stop is called.
+func (c *timedConn) watchContext(ctx context.Context) (stop func()) {
 	told := make(chan struct{})
 	forget := context.AfterFunc(ctx, func() {
 		defer close(told)
-		_ = c.set(&c.end, time.Now().Add(parting)) // an error means that the link is closed already
+		_ = c.set(&c.end, time.Now().Add(graceAfterCancel)) // an error means that the link is closed already
 	})
 	return func() {
 		if !forget() {

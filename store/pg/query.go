@@ -53,8 +53,9 @@ func (d *DB) query(ctx context.Context, what string, byKey bool, read func(conte
 		return err
 	}
 	settings := append(d.opts.bounds(d.opts.LockTimeout, byKey), confined...)
-	err = d.readAlone(context.WithValue(preparing(ctx), loneKey{}, append(settings, "transaction_read_only", "on")), read)
-	if ctx.Err() == nil && d.gone(err) {
+	err = d.readAlone(context.WithValue(preparing(ctx), singleReadKey{},
+		append(settings, "transaction_read_only", "on")), read)
+	if ctx.Err() == nil && d.needsWhole(err) {
 		return d.whole.query(ctx, what, byKey, read)
 	}
 	return d.translate(ctx, err, what)

@@ -14,12 +14,12 @@ import (
 //
 // It speaks PostgreSQL's extended protocol: https://www.postgresql.org/docs/current/protocol-flow.html
 type queue struct {
-	hold bool   // queue what the driver writes
-	out  []byte // queued requests, without their Sync
-	sent int    // how often something was sent
-	told []byte // made-up or stored answers for the driver to read
-	owed []owed // requests whose answers are still to come, and which the driver must not see
-	in   []byte // received answers that nobody has read
+	hold   bool   // queue what the driver writes
+	out    []byte // queued requests, without their Sync
+	sent   int    // how often something was sent
+	madeUp []byte // made-up or stored answers for the driver to read
+	owed   []owed // requests whose answers are still to come, and which the driver must not see
+	in     []byte // received answers that nobody has read
 
 	ask   *question // the question that queued requests belong to; nil: their results are dropped
 	serve *question // the driver's next request only fetches the answers of this question, and is not sent
@@ -90,7 +90,7 @@ func (q *queue) written(p []byte) ([]byte, error) {
 	if s := q.serve; s != nil && !q.hold {
 		switch {
 		case s.done:
-			q.told, q.serve = slices.Concat(s.answers, answerOf[reqSync]), nil
+			q.madeUp, q.serve = slices.Concat(s.answers, answerOf[reqSync]), nil
 			return nil, nil
 		case len(q.out) == 0:
 			q.serve = nil
@@ -129,7 +129,7 @@ func (q *queue) written(p []byte) ([]byte, error) {
 			q.owed = append(q.owed, owed{m[0], q.ask})
 		}
 		if !simple || m[0] == reqExecute || m[0] == reqSync { // a simple query has no other answers
-			q.told = append(q.told, answerOf[m[0]]...)
+			q.madeUp = append(q.madeUp, answerOf[m[0]]...)
 		}
 	}
 	return nil, nil
@@ -163,8 +163,8 @@ func (q *queue) flush() []byte {
 
 // read gives the driver the next answers. more means that the caller must first read from the link.
 func (q *queue) read(p []byte) (n int, more bool) {
-	from := &q.told
-	if len(q.told) == 0 {
+	from := &q.madeUp
+	if len(q.madeUp) == 0 {
 		q.settle()
 		from = &q.in
 		if len(q.owed) > 0 {

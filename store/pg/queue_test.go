@@ -75,7 +75,7 @@ func TestQueueCuts(t *testing.T) {
 			if got = append(got, read(q)...); kinds(got) != c.want {
 				t.Fatalf("%s, cut at %d: %s, want %s", c.name, cut, kinds(got), c.want)
 			}
-			if len(q.owed)+len(q.in)+len(q.told)+len(q.out) > 0 {
+			if len(q.owed)+len(q.in)+len(q.madeUp)+len(q.out) > 0 {
 				t.Fatalf("%s: %+v is left", c.name, q)
 			}
 		}
@@ -175,7 +175,7 @@ func TestQueueAsked(t *testing.T) {
 			}
 			got = read(q)
 		}
-		if kinds(got) != "2DDCZ" || len(q.owed)+len(q.in)+len(q.told)+len(q.out) > 0 {
+		if kinds(got) != "2DDCZ" || len(q.owed)+len(q.in)+len(q.madeUp)+len(q.out) > 0 {
 			t.Errorf("read %s; %+v is left", kinds(got), q)
 		}
 	}

@@ -16,32 +16,33 @@ import (
 	"reverie/internal/reverie"
 )
 
-// shards are the pools of a database that Citus has distributed: one for each part of its groups, straight to the server
-// that has it. There PostgreSQL plans a statement once; through Citus two servers plan it each time.
+// shards are the pools of a database that Citus has distributed. There is one for each shard of the groups, connected
+// directly to the server that has the shard. That server can cache the plan of a statement. Through Citus, two servers
+// plan it each time.
 type shards struct {
 	mu     sync.Mutex
 	groups map[string]place
 	pools  map[place]*pool
-	opened []*sql.DB // also those that are no longer used, until the end
+	opened []*sql.DB // all pools, including unused ones, to be closed at the end
 	closed bool
 }
 
 type pool struct {
-	db    *DB       // nil: it is not open
-	again time.Time // when opening it is tried again
+	db      *DB       // nil: it is not open
+	retryAt time.Time // time of the next attempt to open it
 }
 
-// place is where a group is.
+// place is the shard of a group, and the server that has it.
 type place struct {
 	Shard   int64
 	Host    string
 	Port    uint16
 	Version int64  // of the schema
-	Path    string // of schemas, one a line
+	Path    string // the search path, one schema in each line
 }
 
 const (
-	maxGroups   = 100_000 // of which it is kept where they are
+	maxGroups   = 100_000 // most groups whose places are remembered
 	openTimeout = 5 * time.Second
 	reopenAfter = 5 * time.Minute
 
@@ -53,13 +54,15 @@ const (
 		select shardid from pg_dist_shard where logicalrelid = 'groups'::regclass)) p`
 )
 
-// makeViews has the tables of a shard be found by their own names: as views, in a schema for the shard and the version of
-// the tables. Its here() fails where the shard is no longer, and keeps it there until the transaction ends.
+// makeViews creates views of a shard's tables under their own names, in a schema for the shard and the version of the
+// tables. Its function here() fails if the shard has moved away. Otherwise it prevents a move until the transaction
+// ends.
 //
 //go:embed shard.sql
 var makeViews string
 
-// Where a migration is under way no views are made: what they show could not be changed. Who uses some ends first.
+// During a migration no views are created, because a migration cannot change the tables below them. It first waits for
+// users of the views.
 const (
 	beginMigration = `perform lock_shard_metadata(7, array(select shardid from pg_dist_shard)); 
 		drop schema if exists reverie_migrates; create schema reverie_migrates;
@@ -70,7 +73,7 @@ const (
 	onAllNodes   = `select coalesce(string_agg(result, '; ') filter (where not success), '') from run_command_on_all_nodes($1)`
 )
 
-// WithoutViews runs a migration while no shard has views: they are made anew when they are asked for.
+// WithoutViews runs a migration while no shard has views. They are created again when they are needed.
 func WithoutViews(ctx context.Context, db *sql.DB, migrate func() error) error {
 	var distributed bool
 	if err := db.QueryRowContext(ctx, distributedQuery).Scan(&distributed); err != nil {
@@ -100,8 +103,8 @@ func WithoutViews(ctx context.Context, db *sql.DB, migrate func() error) error {
 	return errors.Join(err, each(context.WithoutCancel(ctx), endMigration))
 }
 
-// Of is the database for work on one group and nothing else, or on all where none is named. Where Citus has
-// distributed it, a group is asked of its server, if this process may.
+// Of returns the database for work on one group only; for groupID "" it returns d. If Citus has distributed the
+// database, the work goes directly to the server of the group, if this process can reach it.
 func (d *DB) Of(ctx context.Context, groupID string) *DB {
 	if !d.opts.distributed || groupID == "" {
 		return d
@@ -109,7 +112,7 @@ func (d *DB) Of(ctx context.Context, groupID string) *DB {
 	s := &d.shards
 	at, known := s.place(groupID, d.Now())
 	if !known && d.QueryRow(ctx, fmt.Sprintf("look where group %q is", groupID), &at, placeQuery, groupID) != nil {
-		return d // whose next statement tells why
+		return d // its next statement returns the error
 	}
 	p, open := s.pool(groupID, at, d.Now())
 	if open {
@@ -120,7 +123,8 @@ func (d *DB) Of(ctx context.Context, groupID string) *DB {
 	return cmp.Or(p, d)
 }
 
-// TryShards opens a shard of each server. Its error says why groups are asked through Citus, and of which servers.
+// TryShards opens a shard on each server. The error says on which servers that fails, and why. Work on their groups
+// goes through Citus.
 func (d *DB) TryShards(ctx context.Context) error {
 	list, err := QueryAll[place](ctx, d, "look which servers have groups", eachServer)
 	for _, at := range list {
@@ -133,16 +137,17 @@ func (d *DB) TryShards(ctx context.Context) error {
 	return err
 }
 
-// place is where a group was when it was last looked for. Where that cannot be reached, it is looked for anew.
+// place returns where a group was when it was last looked up. known is false if it must be looked up, also because that
+// server cannot be reached.
 func (s *shards) place(groupID string, now time.Time) (at place, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, known = s.groups[groupID]
 	p := s.pools[at]
-	return at, known && p != nil && (p.db != nil || now.Before(p.again))
+	return at, known && p != nil && (p.db != nil || now.Before(p.retryAt))
 }
 
-// pool is that of a place. open tells that the caller is to open it: the others go through Citus meanwhile.
+// pool returns the pool of a place. open means that the caller must open it. Other callers use Citus meanwhile.
 func (s *shards) pool(groupID string, at place, now time.Time) (db *DB, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,10 +160,10 @@ func (s *shards) pool(groupID string, at place, now time.Time) (db *DB, open boo
 		p = &pool{}
 		s.pools[at] = p
 	}
-	if p.db != nil || now.Before(p.again) {
+	if p.db != nil || now.Before(p.retryAt) {
 		return p.db, false
 	}
-	p.again = now.Add(reopenAfter)
+	p.retryAt = now.Add(reopenAfter)
 	return nil, true
 }
 
@@ -173,7 +178,7 @@ func (s *shards) keep(at place, db *DB) {
 }
 
 func (d *DB) openShard(ctx context.Context, at place) (*DB, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout) // it is not only the caller's
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout) // other callers will use the pool, too
 	defer cancel()
 	opts, schema := d.opts, fmt.Sprintf("reverie_%d_%d", at.Shard, at.Version)
 	opts.distributed, opts.place, opts.Schema = false, &at, append([]string{schema}, strings.Split(at.Path, "\n")...)
@@ -190,9 +195,9 @@ func (d *DB) openShard(ctx context.Context, at place) (*DB, error) {
 	return &DB{db: db, opts: opts, pooled: d.pooled, whole: d, Confine: d.Confine, Reasons: d.Reasons}, nil
 }
 
-// gone tells whether work is to be done by the whole database, since this part of it cannot be reached, is elsewhere
-// by now, or its views were dropped. Who asks next looks for it anew.
-func (d *DB) gone(err error) bool {
+// needsWhole reports whether work must go to the whole database: its shard cannot be reached, has moved, or has lost
+// its views. The next caller looks up its group again.
+func (d *DB) needsWhole(err error) bool {
 	lost, answer := isUnreachable(err), ServerError(err)
 	if answer != nil {
 		lost = answer.Code == pqerror.UndefinedTable || answer.Code == pqerror.UndefinedFunction ||

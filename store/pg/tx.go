@@ -67,9 +67,9 @@ func Pages[T any](ctx context.Context, t *Tx, rows int, take func(page []T) erro
 	}
 }
 
-// asSelect wraps an insert ... select into a select, with one row for each row written. Citus passes only that form
-// unchanged to the server of the group.
-func asSelect(query string) string {
+// returningRows wraps an insert ... select into a select, with one row for each row written. Citus passes only that
+// form unchanged to the server of the group.
+func returningRows(query string) string {
 	columns, from, _ := strings.Cut(strings.TrimSpace(query), ")")
 	if !strings.HasPrefix(columns, "insert into ") || !strings.HasPrefix(strings.TrimSpace(from), "select") {
 		return query
@@ -81,13 +81,13 @@ func asSelect(query string) string {
 // latest with the commit, in the same round trip. If it fails, the statement that waits returns the error. The query
 // must be one command.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) error {
-	_, err := t.ExecContext(context.WithValue(ctx, queuedKey{}, true), asSelect(query), args...)
+	_, err := t.ExecContext(context.WithValue(ctx, queuedKey{}, true), returningRows(query), args...)
 	return err
 }
 
 // ExecRows runs a statement, waits, and returns the number of rows written.
 func (t *Tx) ExecRows(ctx context.Context, query string, args ...any) (int, error) {
-	res, err := t.ExecContext(ctx, asSelect(query), args...)
+	res, err := t.ExecContext(ctx, returningRows(query), args...)
 	if err != nil {
 		return 0, err
 	}
@@ -152,12 +152,11 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 		}
 		if sent && outcomeUnknown(err) {
 			done, readErr := d.wasCommitted(ctx, w)
-			if d.gone(readErr) {
+			if d.needsWhole(readErr) {
 				done, readErr = d.whole.wasCommitted(ctx, w)
 			}
 			if readErr != nil {
-				return fmt.Errorf("%s: %w: the connection broke at commit and the outcome could not be read (%v): %w",
-					w.What, reverie.ErrUnavailable, readErr, err)
+				return fmt.Errorf("%s: %w: %w (%v): %w", w.What, reverie.ErrUnavailable, reverie.ErrUnknownOutcome, readErr, err)
 			}
 			if done {
 				return nil
@@ -170,7 +169,7 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 			break
 		}
 	}
-	if ctx.Err() == nil && d.gone(err) {
+	if ctx.Err() == nil && d.needsWhole(err) {
 		return d.whole.Run(ctx, w)
 	}
 	return d.translate(ctx, err, w.What)
@@ -204,7 +203,7 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 	t := &Tx{Tx: raw, db: d}
 	do := w.Do
 	if fault.Off(fault.Whole) {
-		ctx, do = waited(ctx), commitEachStatement(do)
+		ctx, do = unqueued(ctx), commitEachStatement(do)
 	}
 	if err := do(ctx, t); err != nil {
 		return false, err

@@ -1,4 +1,4 @@
-// Package scratch makes a store beside the live one, for what is only tried: evaluations play in it.
+// Package scratch makes temporary stores, in which evaluations run.
 package scratch
 
 import (
@@ -15,24 +15,23 @@ import (
 	"reverie/store/pg"
 )
 
-// Store is a store of its own beside the live one, in the same database: the same
-// tables in a schema that nothing else reads or writes, for what is only tried.
+// Store is a temporary store in the database of the live one: the same tables, in a schema that nothing else reads or
+// writes.
 type Store struct {
 	*store.Store
 	schema string
 	live   *store.Store
 }
 
-// Prefix begins the names of schemas to try things in. An id follows, which begins with the time.
+// Prefix begins the names of temporary schemas. An id follows, which begins with the time.
 const Prefix = "reverie_scratch_"
 
-// leftover is the age from which a schema is one that a process has left which died:
-// nobody tries anything for so long.
+// leftover is the age from which a schema belongs to a process that has died: no evaluation takes so long.
 const leftover = 7 * 24 * time.Hour
 
 const (
-	// A schema that has a comment is kept, as one of `replay --keep` of earlier versions, and one
-	// that is another user's is left alone.
+	// A schema with a comment is kept, since `replay --keep` of earlier versions has made it. The schemas of other
+	// users are not touched.
 	leftoversQuery = `select nspname from pg_namespace where nspname ~ '^` + Prefix + `[0-9a-f]{32}$'
 		and substr(nspname, 17, 12) collate "C" < $1 and pg_has_role(nspowner, 'usage')
 		and obj_description(oid, 'pg_namespace') is null`
@@ -43,11 +42,10 @@ const (
 
 const poolerHint = "a pooler drops search_path, or refuses it; let the URL lead to the server itself (or to a pooler that tracks search_path)"
 
-// New makes a schema with all tables, empty, and opens it with the settings of the live one.
-// The caller ends it by [Store.Drop]. Its connections name the schema as they begin,
-// so that the URL must lead to the server itself, or to a pooler that passes that on. A user
-// who may not create schemas is a reverie.ErrConfiguration. What processes have left
-// that died goes.
+// New makes a schema with all tables, empty, and opens it with the settings of the live store. The caller must call
+// [Store.Drop]. The connections set the schema when they begin, so the URL must lead to the server itself, or to a
+// pooler that passes that setting on. A user who may not create schemas is reverie.ErrConfiguration. New also drops the
+// schemas of processes that have died.
 func New(ctx context.Context, live *store.Store) (*Store, error) {
 	x := &Store{schema: Prefix + strings.ReplaceAll(reverie.NewID(), "-", ""), live: live}
 	var vectors string
@@ -79,7 +77,7 @@ func New(ctx context.Context, live *store.Store) (*Store, error) {
 	return x, nil
 }
 
-// dropLeftovers removes the schemas of processes that died: those that were made before an instant.
+// dropLeftovers drops the schemas of processes that have died: those made before a time.
 func dropLeftovers(ctx context.Context, t *pg.Tx, before time.Time) error {
 	names, err := pg.Select[string](ctx, t, leftoversQuery, fmt.Sprintf("%012x", before.UnixMilli()))
 	if err != nil {
@@ -93,7 +91,7 @@ func dropLeftovers(ctx context.Context, t *pg.Tx, before time.Time) error {
 	return nil
 }
 
-// open connects, and makes the tables once it is certain that they come into the schema.
+// open connects, and creates the tables after it has checked that they are created in the schema.
 func (x *Store) open(ctx context.Context, opts pg.Options) (err error) {
 	if x.Store, err = store.Open(ctx, opts); err != nil {
 		if answer := pg.ServerError(err); answer != nil && strings.Contains(answer.Message, "search_path") {
@@ -114,11 +112,10 @@ func (x *Store) open(ctx context.Context, opts pg.Options) (err error) {
 	return err
 }
 
-// SetNow gives the scratch store a clock of its own, for what is tried at other times
-// than now. It is to be called before anything else uses the store.
+// SetNow gives the store its own clock, to try things at other times. Call it before any other use of the store.
 func (x *Store) SetNow(now func() time.Time) { x.DB().SetNow(now) }
 
-// Drop closes the scratch store and removes its schema with all that is in it.
+// Drop closes the store and drops its schema.
 func (x *Store) Drop(ctx context.Context) error {
 	var closed error
 	if x.Store != nil {

@@ -129,7 +129,7 @@ report() {
 	out=${out:-$([ -n "$short" ] && echo "$work/short.md" || echo "$root/docs/benchmarks.txt")}
 	rm -f "$work"/*.section
 	for part in $names; do
-		if [ -z "$only" ] && [ "$part" = serve ] || [ -n "$only" ] && [[ ",${only// /}," != *",$part,"* ]]; then
+		if [ -z "$only" ] && [[ $part =~ ^(serve|peers)$ ]] || [ -n "$only" ] && [[ ",${only// /}," != *",$part,"* ]]; then
 			continue
 		fi
 		measure "$part" || { say "part $part failed"; failed=1; }

@@ -47,6 +47,9 @@ func (m *peerModel) url() string { return m.server.URL + "/v1" }
 type peerRequest struct {
 	Messages []struct{ Role, Content string }
 	Input    json.RawMessage // a text or a list of them
+	Format   struct {
+		Schema struct{ Name string } `json:"json_schema"`
+	} `json:"response_format"`
 }
 
 func (m *peerModel) answer(out http.ResponseWriter, in *http.Request) {
@@ -84,9 +87,16 @@ func (m *peerModel) generate(asked peerRequest) map[string]any {
 		user = part.Content // the last one
 	}
 	var s string
-	if strings.Contains(user, mem0Known) {
+	switch graph := graphAnswers[asked.Format.Schema.Name]; {
+	case graph != nil:
+		s = jsonText(graph(user))
+	case strings.Contains(user, mem0Known):
 		s = extracted(m.b, user)
-	} else {
+	case strings.Contains(user, hindsightSaid):
+		s = jsonText(retained(user))
+	case strings.Contains(user, hindsightNew):
+		s = jsonText(consolidated(m.b, user))
+	default:
 		s = transcribe(m.b, llmtest.Request{User: user})
 	}
 	answered := text.EstimateTokens(s)
@@ -189,11 +199,7 @@ func extracted(t testing.TB, user string) string {
 		known[text.ContentHash(said[2])] = true
 		facts = append(facts, fact{ID: strconv.Itoa(len(facts)), Text: said[2], Attributed: "user"})
 	}
-	raw, err := json.Marshal(map[string]any{"memory": facts})
-	if err != nil {
-		panic(err) // strings always encode
-	}
-	return string(raw)
+	return jsonText(map[string]any{"memory": facts})
 }
 
 // TestPeerModel: the model that is asked by mem0 knows what the prompt shows, and no

@@ -22,11 +22,12 @@ const (
 // leastNode is the major version of Node that the driver needs.
 const leastNode = 20
 
-// peerDriver runs the driver of bench/peer.
+// peerDriver runs a driver of bench/peer.
 type peerDriver struct {
 	b    *testing.B
 	dir  string
 	home string
+	argv []string
 }
 
 // newPeerDriver installs the driver where it is not yet as its lock says, and skips the
@@ -48,7 +49,7 @@ func newPeerDriver(b *testing.B) *peerDriver {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		b.Fatal(err)
 	}
-	d := &peerDriver{b, dir, b.TempDir()}
+	d := &peerDriver{b, dir, b.TempDir(), []string{"node", "driver.mjs"}}
 	d.install()
 	return d
 }
@@ -98,6 +99,7 @@ func (d *peerDriver) copy(file string) {
 
 // peerJob is what the driver is told; its files say what each of it means.
 type peerJob struct {
+	System      string      `json:"system,omitempty"` // of the driver in Python
 	What        string      `json:"what"`
 	Database    string      `json:"database"`
 	Collection  string      `json:"collection"`
@@ -124,6 +126,8 @@ type peerResult struct {
 	Took    []float64 `json:"took"` // milliseconds
 	Found   int       `json:"found"`
 	Outside []string  `json:"outside"` // where it wanted to connect to
+
+	Held [][2]string `json:"held"` // what a graph knows: of which group, and the fact
 }
 
 // do has a job done by a process of its own.
@@ -133,7 +137,7 @@ func (d *peerDriver) do(job peerJob) (peerResult, *toll) {
 	if err != nil {
 		d.b.Fatal(err)
 	}
-	cmd := exec.CommandContext(d.b.Context(), "node", "driver.mjs")
+	cmd := exec.CommandContext(d.b.Context(), d.argv[0], d.argv[1:]...)
 	cmd.Dir, cmd.Stdin = d.dir, bytes.NewReader(input)
 	cmd.Env = []string{"HOME=" + d.home, "PATH=" + os.Getenv("PATH"), "MEM0_TELEMETRY=false", "NODE_OPTIONS=--no-deprecation"}
 	out, t := runMeasured(d.b, cmd)

@@ -37,6 +37,7 @@ var peerVectors = fmt.Sprintf("text-embedding-3-small@%d", offline.DefaultDims)
 func BenchmarkPeer(b *testing.B) {
 	b.Run("night", benchmarkPeerNight)
 	b.Run("search", benchmarkPeerSearch)
+	b.Run("others", benchmarkPeerOthers)
 }
 
 // peerNight is what both hold of the night.
@@ -48,9 +49,8 @@ type peerNight struct {
 	starts map[string]time.Duration
 }
 
-func newPeerNight(b *testing.B, ours peerDatabase) *peerNight {
+func newPeerNight(b *testing.B, ours peerDatabase, count int) *peerNight {
 	b.Helper()
-	count := 200
 	if testing.Short() {
 		count = 10
 	}
@@ -106,7 +106,7 @@ func benchmarkPeerNight(b *testing.B) {
 	driver := newPeerDriver(b)
 	binary := buildBinary(b)
 	ours, theirs := openPeer(b, pgtest.URL(b)), openPeer(b, pgtest.NewEmpty(b))
-	n := newPeerNight(b, ours)
+	n := newPeerNight(b, ours, 200)
 	n.teach(b, driver, theirs)
 	n.measureStarts(b, driver, binary, ours, theirs)
 	for _, latency := range []time.Duration{0, 300 * time.Millisecond} {
@@ -248,7 +248,7 @@ func (n *peerNight) evolve(b *testing.B, m *peerModel, binary string, ours peerD
 	began := pgtest.PostgresTime(ours.DB)
 	m.reset()
 	took := n.evolveAll(b, m, binary, ours)
-	n.report(b, "reverie", m, took, pgtest.PostgresTime(ours.DB)-began, ours, `select group_id, statement from memories where status = 'active'`)
+	n.report(b, "reverie", m, took, pgtest.PostgresTime(ours.DB)-began, peerRows(b, ours, `select group_id, statement from memories where status = 'active'`))
 }
 
 // evolveAll runs the binary to its end.
@@ -266,6 +266,9 @@ func peerEnv(b *testing.B, m *peerModel, ours peerDatabase) []string {
 		"REVERIE_DATABASE_MAX_CONNS=" + strconv.Itoa(peerConnections), "REVERIE_JOBS_CONCURRENCY=" + strconv.Itoa(peerConcurrency)}
 }
 
+// mem0Held is what mem0 has kept.
+const mem0Held = `select payload->>'user_id', payload->>'data' from memories`
+
 // add gives mem0 the night of each group, perAdd messages at a time, or all at once.
 // Who wrote a message stands before it, as its prompt's examples have it.
 func (n *peerNight) add(b *testing.B, m *peerModel, driver *peerDriver, theirs peerDatabase, perAdd int) {
@@ -275,17 +278,23 @@ func (n *peerNight) add(b *testing.B, m *peerModel, driver *peerDriver, theirs p
 	for _, g := range n.groups {
 		job.Groups = append(job.Groups, peerGroup{ID: g.ID})
 	}
-	for i, text := range n.said {
-		job.Messages = append(job.Messages, fmt.Sprintf("Author %d: %s", (i+1)%4, text))
-	}
+	job.Messages = n.lines()
 	began := pgtest.PostgresTime(theirs.DB)
 	m.reset()
 	_, took := driver.do(job)
-	n.report(b, "mem0", m, took, pgtest.PostgresTime(theirs.DB)-began, theirs, `select payload->>'user_id', payload->>'data' from memories`)
+	n.report(b, "mem0", m, took, pgtest.PostgresTime(theirs.DB)-began, peerRows(b, theirs, mem0Held))
+}
+
+// lines are the night's messages, with the name of who wrote before each.
+func (n *peerNight) lines() (all []string) {
+	for i, text := range n.said {
+		all = append(all, fmt.Sprintf("Author %d: %s", (i+1)%4, text))
+	}
+	return all
 }
 
 // report says what a night took, and what came of it.
-func (n *peerNight) report(b *testing.B, system string, m *peerModel, took *toll, postgres time.Duration, db peerDatabase, query string) {
+func (n *peerNight) report(b *testing.B, system string, m *peerModel, took *toll, postgres time.Duration, held [][2]string) {
 	b.Helper()
 	groups := float64(len(n.groups))
 	b.ReportMetric(0, "ns/op")
@@ -301,7 +310,7 @@ func (n *peerNight) report(b *testing.B, system string, m *peerModel, took *toll
 	}
 	b.ReportMetric(float64(took.peak)/1024, "MiB-peak")
 	m.report(len(n.groups))
-	all, right, twice := n.judge(b, db, query)
+	all, right, twice := n.judge(held)
 	b.ReportMetric(float64(all)/groups, "memories/group")
 	b.ReportMetric(float64(right)/groups, "right/group")
 	b.ReportMetric(float64(twice)/groups, "duplicates/group")
@@ -312,8 +321,7 @@ func (n *peerNight) report(b *testing.B, system string, m *peerModel, took *toll
 
 // judge counts what is remembered, what of it the nights should have added, and what
 // says the same as another memory of its group.
-func (n *peerNight) judge(b *testing.B, db peerDatabase, query string) (all, right, twice int) {
-	b.Helper()
+func (n *peerNight) judge(held [][2]string) (all, right, twice int) {
 	want := map[string]bool{}
 	for _, fact := range n.want {
 		want[text.ContentHash(fact)] = true
@@ -323,7 +331,7 @@ func (n *peerNight) judge(b *testing.B, db peerDatabase, query string) (all, rig
 		measured[g.ID] = true
 	}
 	seen := map[[2]string]bool{}
-	for _, row := range peerRows(b, db, query) {
+	for _, row := range held {
 		if !measured[row[0]] {
 			continue
 		}

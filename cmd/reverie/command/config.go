@@ -16,7 +16,8 @@ func newConfig(a *app) *cobra.Command {
 		if err := a.settings(); err != nil {
 			return err
 		}
-		return config.Write(a.Stdout, a.Config, a.prov, a.JSON)
+		shown := config.Show(a.Config, a.prov)
+		return a.Show(shown, func() error { return a.Page("config", shown) })
 	}
 	cmd := a.command("reverie config", cobra.NoArgs, show)
 	cmd.AddCommand(a.command("reverie config show", cobra.NoArgs, show), newCommand("reverie config init", cobra.NoArgs,

@@ -7,6 +7,7 @@ import (
 
 	"reverie/internal/api"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // costDays are the spans of days that costs can be looked at.
@@ -60,12 +61,12 @@ func (d *costView) draw(v *visit, until time.Time) {
 			n = float64(c.InputTokens + c.OutputTokens)
 		}
 		columns = append(columns, column{Title: fmt.Sprintf("%s: %s", last,
-			v.t("cost.day", c.Calls, compact(c.InputTokens+c.OutputTokens), usd(c.CostUSD))),
+			v.t("cost.day", c.Calls, text.Compact(c.InputTokens+c.OutputTokens), usd(c.CostUSD))),
 			Up: []part{{"bar-cost", n}}})
 	}
 	title, scale := v.t("cost.chart"), func(n float64) string { return usd(n) + " USD" }
 	if d.Free {
-		title, scale = v.t("cost.chart_tokens"), func(n float64) string { return compact(int(n)) }
+		title, scale = v.t("cost.chart_tokens"), func(n float64) string { return text.Compact(int(n)) }
 	}
 	d.Chart = newChart("cost", title, v.t("cost.desc", first, last), columns, scale)
 	d.Chart.First, d.Chart.Last = first, last

@@ -32,16 +32,16 @@ func newLooks(name string, assets map[string]asset) looks {
 // functions are what templates call.
 func functions(l lang, assets map[string]asset) template.FuncMap {
 	return template.FuncMap{
-		"t":       l.text,    // t "runs.title", t "runs.count" 3
-		"word":    l.word,    // word "status" .Status: one of a set of words
-		"say":     say,       // a text of strangers
-		"because": l.because, // because .JudgeAgain: why a memory is judged again
-		"diff":    changes,   // diff .Old .New
-		"when":    when,      // when .At $.Zone
-		"took":    took,      // a duration
-		"compact": compact,   // 12.3k
-		"usd":     usd,       // money
-		"count":   grouped,   // 12,345
+		"t":       l.text,       // t "runs.title", t "runs.count" 3
+		"word":    l.word,       // word "status" .Status: one of a set of words
+		"say":     say,          // a text of strangers
+		"because": l.because,    // because .JudgeAgain: why a memory is judged again
+		"diff":    changes,      // diff .Old .New
+		"when":    when,         // when .At $.Zone
+		"took":    took,         // a duration
+		"compact": text.Compact, // 12.3k
+		"usd":     usd,          // money
+		"count":   text.Grouped, // 12,345
 		"asset":   func(name string) string { return assets[name].url },
 		"tone":    tone,         // tone .Status: good, warn, bad or quiet, for class="pill {{tone .}}"
 		"excerpt": text.Excerpt, // excerpt .Text 80

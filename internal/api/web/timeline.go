@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // nightsPerPage is how many nights the timeline shows at once.
@@ -189,7 +190,7 @@ func (d *timelineView) draw(v *visit) {
 		kept[at] = column{Title: title, URL: nightURL(n.Date), Up: []part{{"bar-kept", float64(n.Kept)}}}
 	}
 	first, last := d.Nights[len(d.Nights)-1].Date, d.Nights[0].Date
-	whole := func(n float64) string { return grouped(int(n)) }
+	whole := func(n float64) string { return text.Grouped(int(n)) }
 	d.Changed = newChart("changed", v.t("timeline.changed"), v.t("timeline.desc", first, last), changed, whole)
 	d.Kept = newChart("kept", v.t("timeline.kept"), v.t("timeline.desc", first, last), kept, whole)
 	if d.Kept.Low, d.Kept.Last = true, last; len(d.Nights) == slots {

@@ -11,6 +11,7 @@ import (
 
 	"reverie/internal/diff"
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // hidden tells whether a character cannot be seen, or moves others about: from chats,
@@ -29,22 +30,22 @@ func hidden(r rune) bool {
 
 // visible is a text of strangers as HTML: escaped, with hidden characters shown by the
 // number of the first of them in a row, and how many there are.
-func visible(b *strings.Builder, text string) {
-	for text != "" {
-		plain := strings.IndexFunc(text, hidden)
+func visible(b *strings.Builder, said string) {
+	for said != "" {
+		plain := strings.IndexFunc(said, hidden)
 		if plain < 0 {
-			plain = len(text)
+			plain = len(said)
 		}
-		b.WriteString(html.EscapeString(text[:plain]))
-		rest := strings.TrimLeftFunc(text[plain:], hidden)
-		if row := []rune(text[plain : len(text)-len(rest)]); len(row) > 0 {
+		b.WriteString(html.EscapeString(said[:plain]))
+		rest := strings.TrimLeftFunc(said[plain:], hidden)
+		if row := []rune(said[plain : len(said)-len(rest)]); len(row) > 0 {
 			fmt.Fprintf(b, `<span class="hidden-char">U+%04X`, row[0])
 			if len(row) > 1 {
-				b.WriteString(" × " + grouped(len(row)))
+				b.WriteString(" × " + text.Grouped(len(row)))
 			}
 			b.WriteString("</span>")
 		}
-		text = rest
+		said = rest
 	}
 }
 
@@ -111,17 +112,6 @@ func took(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// compact is a count to three digits or so: 940, 12.3k, 4.1M.
-func compact(n int) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprint(n)
-	case n < 999_950:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1fM", float64(n)/1e6)
-}
-
 // usd is an amount of money. A little is not nothing.
 func usd(amount float64) string {
 	switch {
@@ -133,15 +123,6 @@ func usd(amount float64) string {
 		return fmt.Sprintf("%.4f", amount)
 	}
 	return fmt.Sprintf("%.2f", amount)
-}
-
-// grouped is a count with its thousands apart: 12,345.
-func grouped(n int) string {
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }
 
 // tone is how a status or an action looks: good, accent, warn, bad or quiet.

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"reverie/internal/text"
 )
 
 func TestSay(t *testing.T) {
@@ -59,8 +61,8 @@ func TestChangesOfWords(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for got, want := range map[string]string{
-		grouped(0): "0", grouped(999): "999", grouped(1234567): "1,234,567", grouped(-1234): "-1,234", grouped(-123): "-123",
-		compact(999): "999", compact(12_345): "12.3k", compact(999_950): "1.0M",
+		text.Grouped(0): "0", text.Grouped(999): "999", text.Grouped(1234567): "1,234,567", text.Grouped(-1234): "-1,234", text.Grouped(-123): "-123",
+		text.Compact(999): "999", text.Compact(12_345): "12.3k", text.Compact(999_950): "1.0M",
 		usd(0): "0", usd(0.00001): "<0.0001", usd(0.12345): "0.1235", usd(12.345): "12.35",
 		took(2 * time.Millisecond): "2 ms", took(1500 * time.Millisecond): "1.5 s", took(90 * time.Second): "1 min 30 s", took(2*time.Hour + 3*time.Minute): "2 h 3 min",
 	} {
@@ -92,7 +94,7 @@ func TestLocalPath(t *testing.T) {
 // TestChart draws columns upwards and downwards, in scale.
 func TestChart(t *testing.T) {
 	c := newChart("x", "", "", []column{{Up: []part{{"a", 3}, {"b", 0}}, Down: []part{{"c", 1}}}, {}, {Up: []part{{"a", 1}, {"b", 1}}}},
-		func(n float64) string { return grouped(int(n)) })
+		func(n float64) string { return text.Grouped(int(n)) })
 	if c.Top != "3" || c.Bottom != "1" || c.Axis != "75.00" || c.Width != "30" || len(c.Columns) != 3 || len(c.Columns[1].Bars) != 0 {
 		t.Errorf("%+v", c)
 	}
