@@ -1,7 +1,6 @@
-// Package api is what bots, agents and people ask of Reverie from outside: the
-// operations, each with the check of who may do it, and without any protocol. The rooms
-// in it speak one each: rest (HTTP and OpenAPI), web (pages), mcp; server puts them on a
-// port.
+// Package api implements the operations for bots, agents and people outside, each with its permission check and
+// independent of a protocol. Its subpackages implement protocols: rest (HTTP and OpenAPI), web (pages), mcp; server
+// serves them on a port.
 package api
 
 import (
@@ -23,22 +22,22 @@ import (
 	"reverie/store"
 )
 
-// Caller is who asks: what its token lets it see and do.
+// Caller is the sender of a request: what its token lets it see and do.
 type Caller struct {
-	TokenID string // "" where no token is needed
+	TokenID string // "" if no token is needed
 	Name    string // of the token, for people
 	GroupID string // "" = all groups
 	Scope   reverie.Scope
 }
 
-// Anyone is who asks where no token was ever created, on this machine alone.
+// Anyone is the caller as long as no token exists, only on this machine.
 var Anyone = Caller{Name: "local", Scope: reverie.ScopeAdmin}
 
-// Sees tells whether a group exists as far as the caller is concerned.
+// Sees reports whether a group exists from the caller's point of view.
 func (c Caller) Sees(groupID string) bool { return c.GroupID == "" || c.GroupID == groupID }
 
-// Within is the caller confined to one group, "" for no less than it sees already. A group
-// that it does not see is a [reverie.ErrNotFound].
+// Within returns the caller confined to one group; "" confines no further. The error for a group that it does not
+// see is a [reverie.ErrNotFound].
 func (c Caller) Within(groupID string) (Caller, error) {
 	if groupID == "" {
 		return c, nil
@@ -52,23 +51,22 @@ func (c Caller) Within(groupID string) (Caller, error) {
 
 type callerKey struct{}
 
-// WithCaller is a context in which it is c who asks.
+// WithCaller returns a context with a caller.
 func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerOf returns who asks, false where nobody has said so.
+// CallerOf returns the context's caller; ok is false if there is none.
 func CallerOf(ctx context.Context) (Caller, bool) {
 	c, ok := ctx.Value(callerKey{}).(Caller)
 	return c, ok
 }
 
-// allowed checks that whoever asks may do what needs a scope, in a group or, where it is
-// "", in whichever group the rest of the question leads to. It returns the group that
-// the question is confined to.
+// allowed checks that the caller has a scope in a group; with "", the group follows later from the request. It
+// returns the group to which the request is confined.
 //
-// Nobody is a [reverie.ErrUnauthorized]. Another group's is a [reverie.ErrNotFound], in
-// the words for one that does not exist. Too small a scope is a [reverie.ErrForbidden].
+// Without a caller the error is a [reverie.ErrUnauthorized]. For another group it is a [reverie.ErrNotFound] with
+// the text for a missing one. If the scope is too small, it is a [reverie.ErrForbidden].
 func allowed(ctx context.Context, groupID string, scope reverie.Scope) (confined string, err error) {
 	c, ok := CallerOf(ctx)
 	switch {
@@ -84,10 +82,9 @@ func allowed(ctx context.Context, groupID string, scope reverie.Scope) (confined
 	return groupID, nil
 }
 
-// reading is allowed for what only reads, with the context to read in: the database
-// shows it what the caller may see, or the group that is asked for, and nothing else (see
-// [store.AsReader]). The checks are of the question itself, and are of no account where the
-// caller may not ask it.
+// reading is allowed for reads. It returns a context in which the database shows only what the caller may see, or
+// only the requested group (see [store.AsReader]). The checks validate the request; they only count if the caller
+// has permission.
 func reading(ctx context.Context, groupID string, scope reverie.Scope,
 	checks ...error) (reader context.Context, confined string, err error) {
 	if confined, err = allowed(ctx, groupID, scope); err == nil {
@@ -102,8 +99,8 @@ func reading(ctx context.Context, groupID string, scope reverie.Scope,
 	return store.AsReader(ctx, confined), confined, nil
 }
 
-// readingOf is reading for what has an id, or the beginning of one, in a group or, where
-// that is "", in whichever the caller may see. It returns the whole id.
+// readingOf is reading for something with an id, or its beginning, in a group or, with "", in any that the caller
+// may see. It returns the full id.
 func (s *Service) readingOf(ctx context.Context, kind reverie.IDKind, groupID,
 	id string) (reader context.Context, confined, whole string, err error) {
 	if reader, confined, err = reading(ctx, groupID, reverie.ScopeRead); err == nil {
@@ -112,12 +109,12 @@ func (s *Service) readingOf(ctx context.Context, kind reverie.IDKind, groupID,
 	return reader, confined, whole, err
 }
 
-// defaultPageSession is how long a login is good for where nothing else is configured.
+// defaultPageSession is the default duration of a login.
 const defaultPageSession = 12 * time.Hour
 
-// Login lets the bearer of a token into the operator's page. The session is the value of
-// a cookie, and is shown for the only time. It is good until expires, as long as its token
-// is. What is no good token is reverie.ErrUnauthorized.
+// Login logs the bearer of a token into the operator's page. The session is the value of a cookie, and is never
+// shown again. It is valid until expires, as long as its token is valid. For an invalid token the error is
+// reverie.ErrUnauthorized.
 func (s *Service) Login(ctx context.Context, token string) (session string, expires time.Time, err error) {
 	good, err := s.goodToken(ctx, token)
 	if err != nil {
@@ -137,13 +134,13 @@ func (s *Service) Login(ctx context.Context, token string) (session string, expi
 		TokenID: good.ID, CreatedAt: s.now(), ExpiresAt: expires})
 }
 
-// Logout ends a session. One that is unknown is over already.
+// Logout ends a session; an unknown one is over already.
 func (s *Service) Logout(ctx context.Context, session string) error {
 	return s.Store.EndPageSession(ctx, hash(session))
 }
 
-// CallerOfSession returns who asks with a session: its token's bearer. A session that is
-// over, or whose token is no longer good, is reverie.ErrUnauthorized.
+// CallerOfSession returns the caller of a session: its token's bearer. If the session is over or its token is
+// invalid, the error is reverie.ErrUnauthorized.
 func (s *Service) CallerOfSession(ctx context.Context, session string) (Caller, error) {
 	p, token, err := s.Store.PageSession(ctx, hash(session))
 	if err != nil && !errors.Is(err, reverie.ErrNotFound) {
@@ -157,23 +154,22 @@ func (s *Service) CallerOfSession(ctx context.Context, session string) (Caller, 
 
 type sessionKey struct{}
 
-// WithSession is a context of a request that came with a session's cookie.
+// WithSession returns the context of a request with a session's cookie.
 func WithSession(ctx context.Context, session string) context.Context {
 	return context.WithValue(ctx, sessionKey{}, session)
 }
 
-// SessionOf returns the session that a request came with, "" if there is none: nobody is
-// logged in, or no token is needed.
+// SessionOf returns the session of a request, "" if there is none: nobody is logged in, or no token is needed.
 func SessionOf(ctx context.Context) string {
 	session, _ := ctx.Value(sessionKey{}).(string)
 	return session
 }
 
-// processSecret is what the forms of those who need no login are signed with.
+// processSecret signs forms if no login is needed.
 var processSecret = random(secretLength)
 
-// FormToken is what the forms of a session carry, so that no other site can send them. It
-// tells nothing of the session. Where nobody logs in, session is "".
+// FormToken returns the token in a session's forms, which keeps other sites from sending them. It does not reveal
+// the session, which is "" without a login.
 func FormToken(session string) string {
 	if session == "" {
 		session = processSecret
@@ -183,13 +179,13 @@ func FormToken(session string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// IsFormToken tells whether a form that was sent is one of the session.
+// IsFormToken reports whether the token of a form belongs to the session.
 func IsFormToken(session, given string) bool {
 	return subtle.ConstantTimeCompare([]byte(FormToken(session)), []byte(given)) == 1
 }
 
-// A token is rvr_, an id that finds it, and a secret of 256 bits. It is of letters and
-// digits, so that it can be marked with a double click and written behind a command.
+// A token consists of rvr_, an id for finding it, and a secret of 256 bits. It has only letters and digits, so that
+// a double click selects it and a shell needs no quotes.
 const (
 	tokenPrefix  = "rvr_"
 	idLength     = 12
@@ -200,15 +196,15 @@ var tokenPattern = text.NewPattern(`^` + tokenPrefix + `([A-Za-z0-9]{12})_[A-Za-
 
 var tokenAnywhere = text.NewPattern(tokenPrefix + `([A-Za-z0-9]{12})_[A-Za-z0-9]{43}`)
 
-// WithoutTokens is a text for the log, with the secrets of the tokens in it cut out.
+// WithoutTokens removes the secrets of tokens from a text for the log.
 func WithoutTokens(s string) string {
 	return tokenAnywhere.ReplaceAllString(s, tokenPrefix+"${1}_[secret]")
 }
 
-// maxTokenName bounds what a person calls a token, in characters.
+// maxTokenName bounds the name of a token, in characters.
 const maxTokenName = 100
 
-// NewToken says what a token is to be.
+// NewToken has the settings of a new token.
 type NewToken struct {
 	GroupID   string // "" = all groups
 	Name      string
@@ -216,9 +212,8 @@ type NewToken struct {
 	ExpiresAt *time.Time // nil: never
 }
 
-// CreateToken makes a token and returns it whole, for the only time: of its secret
-// nothing but a hash is kept. It is for whoever has the database, and asks for no
-// caller. A group that does not exist is a reverie.ErrNotFound.
+// CreateToken creates a token and returns it in full, for the only time: only a hash of its secret is stored. It is
+// for the owner of the database, and checks no caller. A missing group is a reverie.ErrNotFound.
 func (s *Service) CreateToken(ctx context.Context, n NewToken) (whole string, token reverie.Token, err error) {
 	if err := n.check(s.now()); err != nil {
 		return "", reverie.Token{}, err
@@ -248,8 +243,8 @@ func (n NewToken) check(now time.Time) error {
 	return nil
 }
 
-// CallerOfToken returns who asks with a token. One that is unknown, revoked or over is
-// reverie.ErrUnauthorized, in words that do not say which.
+// CallerOfToken returns the caller of a token. If it is unknown, revoked or expired, the error is
+// reverie.ErrUnauthorized, with a text that does not say which.
 func (s *Service) CallerOfToken(ctx context.Context, whole string) (Caller, error) {
 	token, err := s.goodToken(ctx, whole)
 	if err != nil {
@@ -260,7 +255,7 @@ func (s *Service) CallerOfToken(ctx context.Context, whole string) (Caller, erro
 
 var errToken = fmt.Errorf("this token is unknown, expired or revoked: %w", reverie.ErrUnauthorized)
 
-// goodToken looks a token up. What is compared takes as long for one that is unknown.
+// goodToken looks a token up. The comparison takes as long for an unknown one.
 func (s *Service) goodToken(ctx context.Context, whole string) (reverie.Token, error) {
 	parts := tokenPattern.FindStringSubmatch(whole)
 	if parts == nil {
@@ -279,8 +274,7 @@ func (s *Service) goodToken(ctx context.Context, whole string) (reverie.Token, e
 	return token, nil
 }
 
-// use notes that a token is used. That it could not be noted stops nobody: a server that
-// takes no writes can still be read.
+// use records the use of a token. A failure to record it is ignored, so that a read-only server can still be read.
 func (s *Service) use(ctx context.Context, token reverie.Token) Caller {
 	if err := s.Store.UseToken(ctx, token, s.now()); err != nil && s.Log != nil {
 		s.Log.Warn("the use of a token could not be noted", "token_id", token.ID, "error", err)
@@ -290,12 +284,12 @@ func (s *Service) use(ctx context.Context, token reverie.Token) Caller {
 
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
 
-// random is so many letters and digits, each as likely as any other.
+// random returns uniformly random letters and digits.
 func random(length int) string {
 	most := new(big.Int).Exp(big.NewInt(62), big.NewInt(int64(length)), nil)
 	n, err := rand.Int(rand.Reader, most)
 	if err != nil {
-		panic(err) // the system has no randomness: crypto/rand ends the process itself
+		panic(err) // unreachable: without randomness, crypto/rand ends the process
 	}
 	text := n.Text(62)
 	return strings.Repeat("0", length-len(text)) + text
@@ -306,6 +300,6 @@ func hash(secret string) []byte {
 	return sum[:]
 }
 
-// SessionCookie is the name of the cookie that holds a login's session: web sets it, and
-// server reads it, below /ui/ alone.
+// SessionCookie is the name of the cookie with a login's session: web sets it, and server reads it, only below
+// /ui/.
 const SessionCookie = "reverie_session"

@@ -9,9 +9,8 @@ import (
 	"reverie/jobs"
 )
 
-// AuthorMemories returns what a group remembers of and from an author: memories that rest on
-// their words, or name them, and who they are to the group. Of somebody unknown that is
-// nothing.
+// AuthorMemories returns what a group remembers of an author: memories that rest on the author's words or name the
+// author, and the author's entity. For an unknown author it is empty.
 func (s *Service) AuthorMemories(ctx context.Context, groupID, authorID string, limit, offset int) (reverie.AuthorMemoriesReply, error) {
 	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead, page(limit, offset))
 	if err != nil {
@@ -36,8 +35,8 @@ func (s *Service) AuthorMemories(ctx context.Context, groupID, authorID string, 
 	return reply, err
 }
 
-// Forget erases an author in a group: see [store/erase.Eraser.Erase]. Where there is nothing of them
-// it changes nothing. A group in which a run is under way is a [reverie.ErrBusy].
+// Forget erases an author in a group: see [store/erase.Eraser.Erase]. Without a trace of the author it changes
+// nothing. If a run is running in the group, the error is a [reverie.ErrBusy].
 func (s *Service) Forget(ctx context.Context, q reverie.EraseQuery) (reverie.ForgetReply, error) {
 	if _, err := allowed(ctx, q.GroupID, reverie.ScopeWrite); err != nil {
 		return reverie.ForgetReply{}, err

@@ -9,8 +9,7 @@ import (
 	"reverie/store/links"
 )
 
-// Entities returns a page of the people and things of a group, by subject, without the
-// evidence of what is said of them.
+// Entities returns a page of a group's entities, by subject, without evidence.
 func (s *Service) Entities(ctx context.Context, groupID string, f reverie.EntityFilter, limit, offset int) (reverie.EntitiesReply, error) {
 	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead, page(limit, offset), oneOf("kind", f.Kind, reverie.EntityKinds))
 	if err != nil {
@@ -23,8 +22,8 @@ func (s *Service) Entities(ctx context.Context, groupID string, f reverie.Entity
 	return reverie.NewEntitiesReply(groupID, total, list), nil
 }
 
-// Entity returns what is said of somebody or something, by whom, and in which words.
-// Where groupID is "", it is looked for in all groups that the caller sees.
+// Entity returns an entity with its claims, their authors and quotes. With groupID "", it is searched in all groups
+// that the caller sees.
 func (s *Service) Entity(ctx context.Context, groupID, entityID string) (reverie.OneEntityReply, error) {
 	ctx, confined, entityID, err := s.readingOf(ctx, reverie.IDEntity, groupID, entityID)
 	if err != nil {
@@ -45,8 +44,8 @@ func (s *Service) Entity(ctx context.Context, groupID, entityID string) (reverie
 	return reverie.OneEntityReply{Success: err == nil, EntityReply: r}, err
 }
 
-// Link says that somebody in one group is somebody in another, as an account of both proves, or
-// takes that back. Who asks must be an admin of both.
+// Link links an entity with an entity of another group, as an account in both proves, or removes the link. The
+// caller must be an admin of both groups.
 func (s *Service) Link(ctx context.Context, a, b reverie.EntityEnd, linked bool) (reverie.LinksReply, error) {
 	for _, end := range []*reverie.EntityEnd{&a, &b} {
 		_, err := allowed(ctx, end.GroupID, reverie.ScopeAdmin)
@@ -73,7 +72,7 @@ func (s *Service) Link(ctx context.Context, a, b reverie.EntityEnd, linked bool)
 	return reverie.LinksReply{Success: err == nil, GroupID: a.GroupID, EntityID: a.EntityID, Links: list}, err
 }
 
-// EntityHistory returns what became of somebody or something, oldest first.
+// EntityHistory returns the history of an entity, oldest first.
 func (s *Service) EntityHistory(ctx context.Context, groupID, entityID string) (reverie.EntityHistoryReply, error) {
 	ctx, confined, entityID, err := s.readingOf(ctx, reverie.IDEntity, groupID, entityID)
 	if err != nil {
@@ -90,7 +89,7 @@ func (s *Service) EntityHistory(ctx context.Context, groupID, entityID string) (
 	return reverie.NewEntityHistoryReply(e, changes, claims), nil
 }
 
-// Dream returns what a group's dreams have left.
+// Dream returns the result of a group's dreams.
 func (s *Service) Dream(ctx context.Context, groupID string) (reverie.DreamPage, error) {
 	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
 	if err != nil {

@@ -15,7 +15,7 @@ func (s *Service) Groups(ctx context.Context, q reverie.GroupQuery) (reverie.Gro
 		return reverie.GroupsReply{}, err
 	}
 	limit := q.Limit
-	q.GroupID, q.Limit = confined, limit+1 // to see whether there are more
+	q.GroupID, q.Limit = confined, limit+1 // one more, to see whether there are more
 	list, err := s.Store.GroupList(ctx, q)
 	if err != nil {
 		return reverie.GroupsReply{}, err
@@ -31,7 +31,7 @@ func (s *Service) Groups(ctx context.Context, q reverie.GroupQuery) (reverie.Gro
 	return reply, nil
 }
 
-// Group returns a group and how it stands.
+// Group returns a group with its state.
 func (s *Service) Group(ctx context.Context, groupID string) (reverie.GroupReply, error) {
 	ctx, _, err := reading(ctx, groupID, reverie.ScopeRead)
 	if err != nil {
@@ -47,8 +47,7 @@ func (s *Service) Group(ctx context.Context, groupID string) (reverie.GroupReply
 	return reverie.GroupReply{GroupEntry: list[0], State: list[0].State()}, nil
 }
 
-// Costs says what models have cost, by day in UTC, group and model, over the last
-// [CostDays] days unless the question says otherwise.
+// Costs returns the cost of models, by day in UTC, group and model. The default period is the last [CostDays] days.
 func (s *Service) Costs(ctx context.Context, q reverie.CostQuery) (reverie.CostsReply, error) {
 	ctx, confined, err := reading(ctx, q.GroupID, reverie.ScopeRead, page(q.Limit, 0))
 	if err != nil {
@@ -61,7 +60,7 @@ func (s *Service) Costs(ctx context.Context, q reverie.CostQuery) (reverie.Costs
 	return s.Store.Costs(ctx, q)
 }
 
-// period fills in the bounds of a question: up to now, and whole days in UTC before that.
+// period sets missing bounds of a query: up to now, and whole days in UTC before.
 func (s *Service) period(q reverie.CostQuery) (reverie.CostQuery, error) {
 	if q.Until.IsZero() {
 		q.Until = s.Now().UTC()

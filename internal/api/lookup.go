@@ -10,14 +10,14 @@ import (
 	"reverie/internal/reverie"
 )
 
-// lookups look each token up for all who ask for it while the look before is under way: what anybody
-// is told was read after the question. The zero value is ready.
+// lookups shares lookups of a token. All requests that arrive during a lookup share the next one, so each sees data
+// read after it arrived. The zero value is ready.
 type lookups struct {
 	mu   sync.Mutex
-	last map[string]*lookup // by the token's id; gone once nobody asks
+	last map[string]*lookup // by the token's id; removed when nobody waits
 }
 
-// lookup is one look for everybody who came before it began.
+// lookup is one lookup for all requests that arrived before it began.
 type lookup struct {
 	began bool
 	done  chan struct{}
@@ -25,7 +25,7 @@ type lookup struct {
 	err   error
 }
 
-// lookupTimeout ends a look that nobody may wait for any more.
+// lookupTimeout ends a lookup for which nobody may be waiting any more.
 const lookupTimeout = 30 * time.Second
 
 func (l *lookups) token(ctx context.Context, id string, read func(context.Context, string) (reverie.Token, error)) (reverie.Token, error) {
@@ -42,7 +42,7 @@ func (l *lookups) token(ctx context.Context, id string, read func(context.Contex
 	}
 }
 
-// join is the look that begins next; the first who joins has it begin, after the one that is under way.
+// join returns the lookup that begins next. The first request to join starts it, after the current one.
 func (l *lookups) join(id string, read func(*lookup)) *lookup {
 	l.mu.Lock()
 	defer l.mu.Unlock()

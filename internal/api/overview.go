@@ -9,19 +9,19 @@ import (
 	"reverie/internal/reverie"
 )
 
-// What counts as lately, and as silent.
+// What counts as recent, and as silent.
 const (
-	OverviewDays = CostDays // of activity, today's among them
+	OverviewDays = CostDays // days of activity, including today
 	overviewRows = 10       // of each list
-	silence      = 7        // days without a message after which a group has fallen silent
+	silence      = 7        // days without a message after which a group is silent
 	day          = 24 * time.Hour
 	underWayRows = MaxPage
-	underWayAge  = time.Second // a view of what is under way that is shared
+	underWayAge  = time.Second // how long a shared view of running runs is used
 )
 
-// Overview says how the groups stand that the caller sees: what ran in the last 24 hours,
-// what was spent today and yesterday in UTC, what fails, what waits for a
-// person, and which groups have fallen silent in the last [OverviewDays] days.
+// Overview returns the state of the groups that the caller sees: the runs of the last 24 hours, failures and held
+// plans. It also has the spend of today and yesterday in UTC, and the groups that became silent in the last
+// [OverviewDays] days.
 func (s *Service) Overview(ctx context.Context) (reverie.Overview, error) {
 	ctx, confined, err := reading(ctx, "", reverie.ScopeRead)
 	if err != nil {
@@ -33,9 +33,8 @@ func (s *Service) Overview(ctx context.Context) (reverie.Overview, error) {
 		SpokeSince:  now.AddDate(0, 0, -silence-OverviewDays), Limit: overviewRows})
 }
 
-// Activity counts the changes of memories of some groups on each of the last
-// [OverviewDays] days of UTC, the last of them today. Groups without any, and those that
-// the caller does not see, are left out.
+// Activity counts the changes to memories of some groups on each of the last [OverviewDays] days in UTC, including
+// today. It omits groups without changes and those that the caller does not see.
 func (s *Service) Activity(ctx context.Context, groupIDs []string) (map[string][]int, error) {
 	ctx, confined, err := reading(ctx, "", reverie.ScopeRead, within("groups", len(groupIDs), 0, MaxPage))
 	if err != nil {
@@ -46,16 +45,15 @@ func (s *Service) Activity(ctx context.Context, groupIDs []string) (map[string][
 	return s.past().Activity(ctx, groupIDs, since, OverviewDays)
 }
 
-// underWay is what is under way in all groups, read once for all who watch it.
+// underWay holds the running runs of all groups, read once for all watchers.
 type underWay struct {
 	mu   sync.Mutex
 	read time.Time
 	runs []reverie.RunProgress
 }
 
-// UnderWay lists the runs that are under way in a group, or in all that the caller sees
-// where it is "": the newest first. However many ask, and however often, the database is
-// asked once a second.
+// UnderWay lists the running runs of a group, or with "" of all groups that the caller sees: newest first. It
+// queries the database at most once a second, whatever the number of requests.
 func (s *Service) UnderWay(ctx context.Context, groupID string) ([]reverie.RunProgress, error) {
 	_, confined, err := reading(ctx, groupID, reverie.ScopeRead)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package app wires the parts of Reverie together and has one function for each thing that
-// is asked of it, whoever asks: the command line, the daemon or the API.
+// Package app wires the parts of Reverie together. It has one function for each use case, for the command line, the
+// daemon and the API.
 package app
 
 import (
@@ -21,7 +21,7 @@ import (
 	"reverie/internal/maintain"
 	"reverie/internal/notify"
 	"reverie/internal/reverie"
-	_ "reverie/internal/safety/gitleaks" // the rules of gitleaks, for all that looks for secrets
+	_ "reverie/internal/safety/gitleaks" // registers the rules of gitleaks for all searches for secrets
 	"reverie/internal/team"
 	"reverie/internal/telemetry"
 	"reverie/jobs"
@@ -32,35 +32,34 @@ import (
 	"reverie/store/teams"
 )
 
-// App is what a process has opened so far. The exported fields but Store are set once,
-// by whoever makes it.
+// App holds what a process has opened so far. Its creator sets the exported fields, except Store, once.
 type App struct {
 	Config    *config.Config
 	Version   string
 	Log       *slog.Logger
 	Clock     func() time.Time
-	LookupEnv func(name string) string // "" where it is not set
-	Notify    func(text string)        // tells a person something
-	Recording []byte                   // answers that the recorded model plays, instead of those of [llm] recorded
-	Resident  bool                     // the process stays: it has metrics, and its log is what people read
+	LookupEnv func(name string) string // "" if it is not set
+	Notify    func(text string)        // prints a message to a person
+	Recording []byte                   // answers for the recorded model, instead of those of [llm] recorded
+	Resident  bool                     // a long-running process: it has metrics, and people read its log
 
 	Store  *store.Store // see [App.Open]
-	opened time.Time    // when that was called
+	opened time.Time    // when Open was called
 
 	cluster  *localdb.Cluster
-	queue    *jobs.Queue                 // of the jobs of a process that stays; nil for a command
-	wiring   sync.Mutex                  // jobs of a process that stays are wired at once
+	queue    *jobs.Queue                 // orders the jobs of a long-running process; nil for a command
+	wiring   sync.Mutex                  // guards wiring, since jobs of a long-running process are wired concurrently
 	policies map[string]*llm.Policy      // by server
-	flex     map[*llm.Policy]*llm.Policy // of flex calls, by that of standard ones
+	flex     map[*llm.Policy]*llm.Policy // policies of flex calls, by the policy of standard calls
 	embedder sync.Map                    // *Embedder by config.EmbedSettings
-	calls    *llm.Semaphore              // of all questions
-	unpriced []string                    // models that were warned of
+	calls    *llm.Semaphore              // bounds the concurrency of all questions
+	unpriced []string                    // models already warned about
 	servers  map[string]serving          // by address and model
-	notices  *notify.Notifier            // nil: nobody is told
+	notices  *notify.Notifier            // nil: no notifications
 	monitors
 }
 
-// storeOptions says how to reach the database at url.
+// storeOptions returns the options for the database at url.
 func (a *App) storeOptions(url string) pg.Options {
 	d := a.Config.Database
 	return pg.Options{URL: url, MaxConns: d.MaxConns, StatementTimeout: d.StatementTimeout.Duration,
@@ -68,8 +67,8 @@ func (a *App) storeOptions(url string) pg.Options {
 		ReaderRole: d.ReaderRole, Now: a.Clock}
 }
 
-// MigrateOptions reach the database directly: migrations take a session lock,
-// which a pooler would lose.
+// MigrateOptions returns options for a direct connection: migrations take a session lock, which a pooler would
+// lose.
 func (a *App) MigrateOptions(ctx context.Context) (pg.Options, error) {
 	url := a.Config.Database.MigrateURL.Reveal()
 	if url == "" {
@@ -81,8 +80,7 @@ func (a *App) MigrateOptions(ctx context.Context) (pg.Options, error) {
 	return a.storeOptions(url), nil
 }
 
-// databaseURL returns the configured database, or that of the private cluster,
-// which is started for it.
+// databaseURL returns the configured database, or that of the private cluster, which it starts.
 func (a *App) databaseURL(ctx context.Context) (url string, private bool, err error) {
 	if url = a.Config.Database.URL.Reveal(); url != "" {
 		return url, false, nil
@@ -109,7 +107,7 @@ func (a *App) databaseURL(ctx context.Context) (url string, private bool, err er
 // localDatabase is the name of the database in the private cluster.
 const localDatabase = "reverie"
 
-// Open opens the database, whose schema must fit. A private one is migrated by the way.
+// Open opens the database and checks its schema. It migrates a private one.
 func (a *App) Open(ctx context.Context) error {
 	if a.Store != nil {
 		return nil
@@ -142,8 +140,8 @@ func (a *App) Open(ctx context.Context) error {
 	return err
 }
 
-// Close gives back what was opened. All that was to be written has been
-// committed by now: a connection that breaks over saying goodbye is no failure.
+// Close closes what was opened. Everything has been committed by now, so a connection that breaks while closing is
+// no failure.
 func (a *App) Close(ctx context.Context) error {
 	a.deliverLast(ctx)
 	a.closeNotices()
@@ -159,7 +157,7 @@ func (a *App) Close(ctx context.Context) error {
 	return nil
 }
 
-// Leases are this process's.
+// Leases returns the leases of this process.
 func (a *App) Leases() *jobs.Leases {
 	host, err := os.Hostname()
 	if err != nil {
@@ -171,8 +169,8 @@ func (a *App) Leases() *jobs.Leases {
 	}}
 }
 
-// Approver wires what approving a held plan, and applying a plan file, needs: no model. Statements whose
-// vectors cannot be had now get them at the next search.
+// Approver wires what approving a held plan or applying a plan file needs; it calls no model. A statement whose
+// vector cannot be computed now gets it at the next search.
 func (a *App) Approver() *evolve.Pipeline {
 	p := a.EvolveBase(nil, 0)
 	p.EmbeddingsOptional = true
@@ -182,15 +180,14 @@ func (a *App) Approver() *evolve.Pipeline {
 	return p
 }
 
-// monitors are those who are told what runs do. Each may be nil, and does
-// nothing then.
+// monitors receive the events of runs. Each may be nil, and does nothing then.
 type monitors struct {
-	metrics *telemetry.Metrics // the daemon's only: nobody scrapes a command
+	metrics *telemetry.Metrics // only in a daemon: nobody scrapes a command
 	tracer  *telemetry.Tracer
 	sentry  *telemetry.Sentry
 }
 
-// observe opens the monitors that the configuration names.
+// observe opens the configured monitors.
 func (a *App) observe(ctx context.Context) error {
 	t, s := a.Config.Traces, a.Config.Sentry
 	headers, err := headersOf(t.Headers.Reveal())
@@ -210,8 +207,7 @@ func (a *App) observe(ctx context.Context) error {
 	return nil
 }
 
-// headersOf reads name=value, separated by commas. Errors do not repeat the
-// values, which are secret.
+// headersOf parses name=value, separated by commas. Errors do not repeat the values, which are secret.
 func headersOf(text string) (map[string]string, error) {
 	headers := map[string]string{}
 	for i, field := range strings.Split(text, ",") {
@@ -227,11 +223,10 @@ func headersOf(text string) (map[string]string, error) {
 	return headers, nil
 }
 
-// parting is how long the last of what was watched may take to be sent.
+// parting is how long sending the last events may take.
 const parting = 5 * time.Second
 
-// close sends what is still to be sent. That nobody takes it is no failure of
-// the work that it is about.
+// close sends the remaining events. A failure to send them is no failure of the work.
 func (w *monitors) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), parting)
 	defer cancel()
@@ -239,7 +234,7 @@ func (w *monitors) close() {
 	w.sentry.Close(parting)
 }
 
-// phase tells the monitors of a step of a run.
+// phase reports a step of a run to the monitors.
 func (w *monitors) phase(job reverie.Job, now func() time.Time) func(ctx context.Context, name string) (context.Context, func(error)) {
 	return func(ctx context.Context, name string) (context.Context, func(error)) {
 		began := now()
@@ -251,12 +246,12 @@ func (w *monitors) phase(job reverie.Job, now func() time.Time) func(ctx context
 	}
 }
 
-// refused counts the lines that a model was refused.
+// refused counts a model's refused lines.
 func (w *monitors) refused(model *llm.Model) func(reason string) {
 	return func(reason string) { w.metrics.LineRefused(model.Name(), reason) }
 }
 
-// DayBudget is what all processes may spend in a day; one per process.
+// DayBudget returns what all processes may spend in a day; there is one per process.
 func (a *App) DayBudget() *llm.DayBudget {
 	b := a.Config.Budget
 	day := llm.NewDayBudget(llm.Limits{Calls: b.CallsPerDay, Tokens: b.TokensPerDay, USD: b.USDPerDay}, a.Store.SpendSince, a.Clock)
@@ -264,14 +259,14 @@ func (a *App) DayBudget() *llm.DayBudget {
 	return day
 }
 
-// Budget is what one command, or one start of a scheduled job, may spend.
+// Budget returns what one command, or one start of a scheduled job, may spend.
 func (a *App) Budget(day *llm.DayBudget) *llm.Budget {
 	b := a.Config.Budget
 	return llm.NewBudget(llm.Limits{Calls: b.CallsPerRun, Tokens: b.TokensPerRun, USD: b.USDPerRun}, day)
 }
 
-// RemotePrompts fetches the prompts that are kept in Langfuse, if any are. What
-// cannot be had stays as it was, with a warning.
+// RemotePrompts fetches the prompts from Langfuse, if configured. A prompt that cannot be fetched stays unchanged,
+// with a warning.
 func (a *App) RemotePrompts(ctx context.Context, set *prompts.Set) *prompts.Set {
 	l := a.Config.Prompts.Langfuse
 	if l.BaseURL == "" {
@@ -285,19 +280,19 @@ func (a *App) RemotePrompts(ctx context.Context, set *prompts.Set) *prompts.Set 
 	return set
 }
 
-// WithBudget lets what is done with the context spend what one command may.
+// WithBudget returns a context with the budget of one command.
 func (a *App) WithBudget(ctx context.Context) context.Context {
 	return llm.WithBudget(ctx, a.Budget(a.DayBudget()))
 }
 
-// instrument tells whoever watches a job's runs: metrics, traces, the tracker of errors,
-// and where nobody watches the output, the log.
+// instrument reports a job's runs to metrics, traces and the error tracker and, in a long-running process, to the
+// log.
 func (a *App) instrument(job reverie.Job) func(context.Context, string, reverie.Window) (context.Context, func(jobs.Report)) {
 	return func(ctx context.Context, groupID string, w reverie.Window) (context.Context, func(jobs.Report)) {
 		ctx, end := a.tracer.Run(ctx, job, groupID, w)
 		return ctx, func(r jobs.Report) {
 			end(r.RunID, r.Status, r.Err)
-			if llm.IsPending(r.Err) { // it goes on in the next wave
+			if llm.IsPending(r.Err) { // the run continues in the next wave
 				return
 			}
 			a.metrics.RunDone(job, r.Status, r.NoNew, r.Stats, r.Took)
@@ -325,7 +320,7 @@ func (a *App) logRun(job reverie.Job, r jobs.Report) {
 	a.Log.Info("run ended", what...)
 }
 
-// TeamSyncer wires what syncs a team with the configured remote.
+// TeamSyncer wires the sync of a team with the configured remote.
 func (a *App) TeamSyncer(ctx context.Context, name string) (*team.Syncer, error) {
 	t := a.Config.Team
 	name, err := a.TeamName(name)
@@ -361,10 +356,10 @@ func ApproveRun(
 	return res, err
 }
 
-// ApproveReply is how an approval ended, in the shape of a run. It has read no messages:
-// only a run of evolve has a place for their counts.
+// ApproveReply converts the result of an approval to the shape of a run. An approval reads no messages: only a run
+// of evolve has their counts.
 func ApproveReply(run reverie.Run, res evolve.Result, err error) reverie.EvolveReply {
-	if res.GroupID == "" { // it has not come as far as that
+	if res.GroupID == "" { // the run did not start
 		res.GroupID, res.RunID, res.Err = run.GroupID, run.ID, err
 	}
 	reply := res.Reply()
@@ -374,8 +369,8 @@ func ApproveReply(run reverie.Run, res evolve.Result, err error) reverie.EvolveR
 	return reply
 }
 
-// ApproveHeld makes of [ApproveRun] what [api.Service] calls. An approval that fails has
-// an error and no reply.
+// ApproveHeld converts [ApproveRun] to the function that [api.Service] calls. A failed approval returns an error
+// without a reply.
 func ApproveHeld(
 	s *store.Store, leases *jobs.Leases, p func() *evolve.Pipeline,
 ) func(context.Context, reverie.RunDetail) (reverie.EvolveReply, error) {
@@ -388,9 +383,8 @@ func ApproveHeld(
 	}
 }
 
-// settle ends the runs that a process left behind which died when all was done
-// but their last line. No window of theirs is due, so that nobody else would
-// come by. No group is waited for, and none begun, when stop is closed.
+// settle ends runs whose process died after all work, before it wrote the end of the run. None of their windows is
+// due, so nothing else would find them. It does not wait for busy groups, and starts none when stop is closed.
 func (f *FanOut) settle(ctx context.Context, stop <-chan struct{}) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -413,7 +407,7 @@ func (f *FanOut) settle(ctx context.Context, stop <-chan struct{}) {
 			return f.settleGroup(ctx, held, f.Job)
 		})
 		if errors.Is(err, reverie.ErrBusy) {
-			err = nil // who has it settles it
+			err = nil // the holder of the lease settles it
 		}
 	}
 	if err != nil {
@@ -426,8 +420,7 @@ func (a *App) settleGroup(ctx context.Context, held *jobs.Held, job reverie.Job)
 	return held.Exclusive(func() error { return a.Store.Settle(ctx, held.Lease(), job) })
 }
 
-// requestError is a request that cannot be met as it stands. It is a
-// [reverie.ErrInvalid].
+// requestError is a request that is not possible. It is a [reverie.ErrInvalid].
 type requestError struct{ error }
 
 func badRequest(err error) error { return &requestError{err} }
@@ -435,8 +428,8 @@ func badRequest(err error) error { return &requestError{err} }
 func (e *requestError) Is(target error) bool { return target == reverie.ErrInvalid }
 func (e *requestError) Unwrap() error        { return e.error }
 
-// Erase goes from group to group, each by itself, and returns the receipts of
-// those that are done. A group that fails or is at work does not stop the others.
+// Erase erases accounts group by group, and returns the receipts of the finished groups. A failing or busy group
+// does not stop the others.
 func (a *App) Erase(ctx context.Context, accounts []reverie.Account, keepNames []string, dryRun bool) ([]reverie.Erasure, error) {
 	var done []reverie.Erasure
 	var failed []error
@@ -461,8 +454,8 @@ func (a *App) Erase(ctx context.Context, accounts []reverie.Account, keepNames [
 
 func (a *App) eraser() *erase.Eraser { return erase.New(a.Store.DB()) }
 
-// Sweep has the server drop what the erasure has left behind. Without the right to do so
-// it is the operator's work, and the erasure stands.
+// Sweep makes the server remove what the erasure left behind. Without the permission, the operator has to do it,
+// and the erasure is still valid.
 func (a *App) Sweep(ctx context.Context, whole bool) error {
 	err := a.eraser().Sweep(ctx, whole)
 	if err == nil {

@@ -18,17 +18,17 @@ import (
 	"reverie/jobs"
 )
 
-// DatasetOptions say what is played of a public benchmark, and where its questions are written.
+// DatasetOptions select what is played of a public benchmark, and where its questions are written.
 type DatasetOptions struct {
 	Name  string
 	Only  []string // ids or patterns of conversations
-	Limit int      // of conversations; 0 = none
-	Out   string   // "" = the name and .jsonl
+	Limit int      // maximum number of conversations; 0 = none
+	Out   string   // file name; "" = the name and .jsonl
 }
 
-// PlayDataset plays conversations of a benchmark's folder in a schema of their own, and writes every
-// question to a file. Where no model is configured, the offline baseline remembers, and nothing is
-// answered. Beside an error stands the report of what was played before it.
+// PlayDataset plays conversations of a benchmark's folder in a separate schema, and writes every question to a
+// file. If no model is configured, it uses the offline baseline, and answers nothing. With an error it also returns
+// the report of what was played.
 func (a *App) PlayDataset(ctx context.Context, dir string, o DatasetOptions, f PlayOptions) (report dataset.Report, err error) {
 	format, err := dataset.Named(o.Name)
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *App) PlayDataset(ctx context.Context, dir string, o DatasetOptions, f P
 			f.Playing(i, len(list), c.ID)
 			err := b.Play(ctx, c)
 			if ctx.Err() != nil || jobs.IsGlobal(err) || errors.Is(err, reverie.ErrDeferred) {
-				return err // it would befall all others, too
+				return err // all others would fail the same way
 			}
 			if err != nil {
 				b.Report.Failed = append(b.Report.Failed, c.ID+": "+err.Error())
@@ -80,8 +80,7 @@ func (a *App) PlayDataset(ctx context.Context, dir string, o DatasetOptions, f P
 	return b.Report, err
 }
 
-// asking is how a benchmark's questions are put to a model. An answer that is not in the form that
-// was asked for counts as it is.
+// asking returns the function that puts a benchmark's questions to a model. It accepts answers in any form.
 func asking(model *llm.Model, maxTokens int) dataset.Ask {
 	return func(ctx context.Context, group, system, user string) (string, error) {
 		resp, err := model.Generate(ctx, llm.Meta{GroupID: group, Purpose: config.UseAsk},

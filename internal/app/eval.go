@@ -21,22 +21,21 @@ import (
 	"reverie/store/scratch"
 )
 
-// dropPatience is how long a schema may take to be dropped, also where the command was
-// stopped.
+// dropPatience is how long dropping a schema may take, also after the command was stopped.
 const dropPatience = 30 * time.Second
 
-// PlayOptions say how scenarios are played.
+// PlayOptions configure how scenarios are played.
 type PlayOptions struct {
-	Recorded bool                        // with the answers that they bring with them
-	Record   bool                        // and keep the answers of the model
-	Answers  io.Writer                   // takes each question and its raw answer; nil: nobody does
-	K        int                         // memories that a question is answered from
-	Playing  func(i, n int, name string) // hears of each before it is played, and at the end of n
-	Refused  func(reason string)         // hears of each line that is refused; nil: nobody does
+	Recorded bool                        // play their recorded answers
+	Record   bool                        // record the answers of the model
+	Answers  io.Writer                   // gets each question and its raw answer; may be nil
+	K        int                         // number of memories for answering a question
+	Playing  func(i, n int, name string) // called before each scenario, and at the end with i = n
+	Refused  func(reason string)         // called for each refused line; may be nil
 }
 
-// PlayScenarios plays scenarios in one schema of their own, one after the other. Beside an
-// error stands the report of those that were played before it.
+// PlayScenarios plays scenarios in a separate schema, one after the other. With an error it also returns the report
+// of those that were played.
 func (a *App) PlayScenarios(ctx context.Context, list []*eval.Scenario, f PlayOptions) (report eval.Report, err error) {
 	cfg := evalConfig(a.Config, f.Recorded)
 	if err := CheckModels(cfg, reverie.JobEvolve); err != nil {
@@ -48,7 +47,7 @@ func (a *App) PlayScenarios(ctx context.Context, list []*eval.Scenario, f PlayOp
 			f.Playing(i, len(list), s.Name)
 			var res eval.Result
 			if res, err = playOne(ctx, t.player, s, f.Record); err != nil {
-				break // what was played has been paid for
+				break // the results so far have been paid for
 			}
 			results = append(results, res)
 		}
@@ -60,14 +59,14 @@ func (a *App) PlayScenarios(ctx context.Context, list []*eval.Scenario, f PlayOp
 	return report, err
 }
 
-// stage is where something is played.
+// stage is the environment in which something is played.
 type stage struct {
 	*App
 	player   *eval.Player
 	embedder string
 }
 
-// try plays in a schema of its own, which is dropped at the end.
+// try plays in a separate schema, which is dropped at the end.
 func (a *App) try(ctx context.Context, cfg *config.Config, f PlayOptions, play func(context.Context, *stage) error) (err error) {
 	if err := a.Open(ctx); err != nil {
 		return err
@@ -83,8 +82,7 @@ func (a *App) try(ctx context.Context, cfg *config.Config, f PlayOptions, play f
 	}()
 	clock := &eval.Clock{}
 	tried.SetNow(clock.Now)
-	// Whoever works in it sees its store, its clock, and no more of the live one than
-	// the settings. The daemon's metrics are not told.
+	// The environment has its own store and clock, and shares only the settings. The daemon's metrics do not count it.
 	t := &stage{App: &App{Config: cfg, Version: a.Version, Log: a.Log, Clock: clock.Now, LookupEnv: a.LookupEnv, Notify: a.Notify,
 		Store: tried.Store, monitors: monitors{tracer: a.tracer}}}
 	if t.player, t.embedder, err = t.App.player(ctx, f, clock); err != nil {
@@ -93,8 +91,8 @@ func (a *App) try(ctx context.Context, cfg *config.Config, f PlayOptions, play f
 	return play(llm.WithBudget(ctx, a.Budget(a.DayBudget())), t)
 }
 
-// playOne plays a scenario and scores it. One that cannot be played to the end earns
-// nothing, and says why; what would befall all others, too, is an error.
+// playOne plays a scenario and scores it. A scenario that fails earns nothing, and says why. A failure that would
+// affect all others is an error.
 func playOne(ctx context.Context, player *eval.Player, s *eval.Scenario, record bool) (eval.Result, error) {
 	played, err := player.Play(ctx, s)
 	switch {
@@ -111,8 +109,8 @@ func playOne(ctx context.Context, player *eval.Player, s *eval.Scenario, record 
 	return eval.Score(s, played), nil
 }
 
-// evalConfig are the settings that scenarios are played with. Where no embedding model is
-// configured, and for recorded answers, it is the offline one, which needs no key.
+// evalConfig returns the settings for playing. It uses the offline embedder, which needs no key, if no embedding
+// model is configured, and for recorded answers.
 func evalConfig(c *config.Config, recorded bool) *config.Config {
 	cfg := *c
 	if recorded {
@@ -126,8 +124,7 @@ func evalConfig(c *config.Config, recorded bool) *config.Config {
 	return &cfg
 }
 
-// player wires what plays scenarios: evolve, the search and the contexts of the
-// configuration. It says which embedder that is.
+// player wires evolve, search and contexts of the configuration, and returns the name of the embedder.
 func (a *App) player(ctx context.Context, f PlayOptions, clock *eval.Clock) (*eval.Player, string, error) {
 	set, err := prompts.Open(a.Config.Prompts.Dir)
 	if err != nil {
@@ -173,7 +170,7 @@ func (a *App) player(ctx context.Context, f PlayOptions, clock *eval.Clock) (*ev
 	return p, embedder.Name(), nil
 }
 
-// OtherModel has evolve ask a model by its name, or by provider/name.
+// OtherModel sets another model for evolve, by its name or by provider/name.
 func (a *App) OtherModel(name string) error {
 	if name == "" {
 		return nil
@@ -182,7 +179,7 @@ func (a *App) OtherModel(name string) error {
 	provider, model := "", name
 	now, err := cfg.Generation(config.UseEvolve)
 	before, after, slash := strings.Cut(name, "/")
-	if slash && (err != nil || now.BaseURL == "") { // a server of one's own may have names with a slash
+	if slash && (err != nil || now.BaseURL == "") { // names on other servers may contain a slash
 		switch before {
 		case config.ProviderOpenAI, config.ProviderGemini, config.ProviderAnthropic, config.ProviderOffline:
 			provider, model = before, after
@@ -204,7 +201,7 @@ func (a *App) OtherModel(name string) error {
 	return nil
 }
 
-// ReplayPrompts are the prompts as configured, with another one in place of memory_evolve.
+// ReplayPrompts returns the configured prompts with another one for memory_evolve.
 func (a *App) ReplayPrompts(ctx context.Context, set *prompts.Set, prompt string) (*prompts.Set, error) {
 	if prompt == "" {
 		return set, nil

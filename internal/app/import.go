@@ -17,23 +17,23 @@ import (
 	"reverie/prompts"
 )
 
-// Import is what is asked of an import.
+// Import holds the arguments of an import.
 type Import struct {
-	Group       reverie.Group // wishes for a new one; with an id all goes into this one
+	Group       reverie.Group // settings of a new group; with an id, everything goes into this group
 	Format      string
 	Assistants  []string
 	Read        ingest.ReadOptions
 	DryRun      bool // only read and count
-	AllowErased bool // also what was erased
+	AllowErased bool // also import what was erased
 }
 
-// Importer wires an import. The database is opened when the first messages come.
+// Importer wires an import. It opens the database with the first messages.
 func (a *App) Importer(o Import, opts ingest.Options) *ingest.Importer {
 	opts.Group = a.groupOfChat(o)
 	return a.importer(o, opts, nil)
 }
 
-// importer wires an import, or a pull.
+// importer wires an import or a pull.
 func (a *App) importer(o Import, opts ingest.Options, pull *reverie.Pull) *ingest.Importer {
 	opts.Filters, opts.Now = a.IngestFilters(o.Assistants...), a.Clock
 	if o.DryRun {
@@ -42,8 +42,8 @@ func (a *App) importer(o Import, opts ingest.Options, pull *reverie.Pull) *inges
 	return ingest.NewImporter(importStore{a, o.AllowErased, pull}, opts)
 }
 
-// OneChat makes sure, as far as the source can be read twice, that what goes into one
-// group is one chat, and that lines without a chat have a group to go into.
+// OneChat checks that only one chat goes into one group, and that lines without a chat have a group. It needs a
+// source that can be read twice.
 func (a *App) OneChat(ctx context.Context, in *ingest.Input, path string, o Import) error {
 	f, err := ingest.Detect(in.Source)
 	lines := o.Format == "jsonl" || o.Format == ingest.Auto && err == nil && f.Name == "jsonl"
@@ -62,7 +62,7 @@ func (a *App) OneChat(ctx context.Context, in *ingest.Input, path string, o Impo
 	if len(chats) > 1 {
 		return SeveralChats(chats)
 	}
-	return ctx.Err() // what else is wrong the import will tell
+	return ctx.Err() // the import reports other errors
 }
 
 // SeveralChats refuses several chats for one group.
@@ -73,7 +73,7 @@ func SeveralChats(chats []ingest.Chat) error {
 		strings.Join(names, " and ")))
 }
 
-// EnsureGroup makes the group that is asked for, or says which wishes came too late.
+// EnsureGroup creates the requested group, or says which settings of an existing one differ.
 func (a *App) EnsureGroup(ctx context.Context, asked reverie.Group) error {
 	if err := a.Open(ctx); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (a *App) EnsureGroup(ctx context.Context, asked reverie.Group) error {
 	return a.noteDifference(ctx, asked)
 }
 
-// groupOfChat returns the group that a chat goes into, which is made if it is new.
+// groupOfChat returns the function that returns, and if necessary creates, the group of a chat.
 func (a *App) groupOfChat(o Import) func(context.Context, string, ingest.Chat) (string, error) {
 	var first *ingest.Chat
 	return func(ctx context.Context, format string, chat ingest.Chat) (string, error) {
@@ -116,7 +116,7 @@ func (a *App) groupOfChat(o Import) func(context.Context, string, ingest.Chat) (
 	}
 }
 
-// markPrivate keeps other groups from reading of one that a chat between two goes into, unless somebody has decided that.
+// markPrivate makes a group private if a chat of two people is imported into it, unless somebody has set that.
 func (a *App) markPrivate(ctx context.Context, o Import, groupID string, chat ingest.Chat) error {
 	if !chat.Private || o.DryRun {
 		return nil
@@ -136,11 +136,11 @@ func (a *App) markPrivate(ctx context.Context, o Import, groupID string, chat in
 	return err
 }
 
-// importStore is the database, opened when the first messages come.
+// importStore opens the database with the first messages.
 type importStore struct {
 	*App
 	allowErased bool
-	pull        *reverie.Pull // whose messages are counted with it; nil for an import
+	pull        *reverie.Pull // the pull that counts its messages; nil for an import
 }
 
 // ImportMessages stores messages that are not there yet.
@@ -161,7 +161,7 @@ func (s importStore) ImportMessages(ctx context.Context, groupID string, message
 	})
 }
 
-// ChangeMessages takes what became of messages.
+// ChangeMessages applies changes of messages.
 func (s importStore) ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error) {
 	if err := s.Open(ctx); err != nil {
 		return reverie.ChangeResult{}, err
@@ -169,12 +169,12 @@ func (s importStore) ChangeMessages(ctx context.Context, groupID string, changes
 	return s.inbox().ChangeMessages(ctx, groupID, changes)
 }
 
-// inbox takes in what becomes of messages.
+// inbox returns the inbox for changes of messages.
 func (a *App) inbox() api.Inbox {
 	return api.Inbox{Store: a.Store, Eraser: a.eraser(), Leases: a.Leases()}
 }
 
-// noteDifference says which wishes for a new group came too late.
+// noteDifference says which requested settings differ from those of an existing group.
 func (a *App) noteDifference(ctx context.Context, asked reverie.Group) error {
 	g, err := a.Store.Group(ctx, asked.ID)
 	if err != nil {
@@ -190,7 +190,7 @@ func (a *App) noteDifference(ctx context.Context, asked reverie.Group) error {
 	return nil
 }
 
-// NewGroup is a new group as the configuration has new ones.
+// NewGroup adds the configured settings of new groups.
 func (a *App) NewGroup(g reverie.Group) reverie.Group {
 	g.TimeZone = cmp.Or(g.TimeZone, a.Config.Group.TimeZone)
 	g.Language = cmp.Or(g.Language, a.Config.Group.Language)
@@ -198,25 +198,24 @@ func (a *App) NewGroup(g reverie.Group) reverie.Group {
 	return g
 }
 
-// IngestFilters are those of the configuration, with further assistants.
+// IngestFilters returns the configured filters, with further assistants.
 func (a *App) IngestFilters(assistants ...string) ingest.Filters {
 	c := a.Config.Ingest
 	return ingest.Filters{Commands: c.Commands, Bots: ingest.Bots(c.Bots), Assistants: append(slices.Clone(c.Assistants), assistants...)}
 }
 
-// Ahead is what evolving chats that were imported is thought to take, and the command that
-// does it.
+// Ahead is the estimate of evolving imported chats, with the command for it.
 type Ahead struct {
 	Estimate
 	Command string `json:"command,omitempty"`
-	NoModel string `json:"no_model,omitempty"` // why nobody can be asked
+	NoModel string `json:"no_model,omitempty"` // why no model can be called
 }
 
-// maxAhead is for how many chats at most it is told what is ahead.
+// maxAhead is the maximum number of chats for an estimate.
 const maxAhead = 100
 
-// Ahead says what is ahead of chats; nil where nothing is, or where it cannot be told: the
-// import is done all the same.
+// Ahead estimates evolving chats. It returns nil if there is nothing to do, or if the estimate fails: the import is
+// complete all the same.
 func (a *App) Ahead(ctx context.Context, chats []*ingest.ChatResult) *Ahead {
 	if a.Store == nil || len(chats) == 0 || len(chats) > maxAhead {
 		return nil
@@ -264,7 +263,7 @@ func (a *App) ahead(ctx context.Context, chats []*ingest.ChatResult) (*Ahead, er
 		if alone {
 			sum.Command += " " + text.ShellOperand(chats[0].GroupID)
 		}
-		if !sum.Priced || sum.CostUSD > a.Config.Jobs.ConfirmUSD { // what it takes has been said
+		if !sum.Priced || sum.CostUSD > a.Config.Jobs.ConfirmUSD { // the estimate is part of the message
 			sum.Command = strings.Replace(sum.Command, "backfill", "backfill --yes", 1)
 		}
 	case alone:
@@ -279,18 +278,18 @@ func (a *App) ahead(ctx context.Context, chats []*ingest.ChatResult) (*Ahead, er
 	return sum, nil
 }
 
-// Pull is what is asked of a pull.
+// Pull holds the arguments of a pull.
 type Pull struct {
 	Import
 	Server *ingest.Server
-	Chats  []string  // ids or names; none is all
+	Chats  []string  // ids or names; empty: all
 	All    bool      // from the beginning
-	Since  time.Time // zero: where the last pull ended
+	Since  time.Time // zero: continue where the last pull ended
 	OnBad  func(*ingest.Bad)
-	OnRead func(records int) // of the chat that is being pulled; nil is nobody
+	OnRead func(records int) // progress of the current chat; may be nil
 }
 
-// Pick returns the chats that are asked for.
+// Pick returns the selected chats.
 func (o Pull) Pick(sessions []ingest.Session) ([]ingest.Session, error) {
 	picked := sessions
 	if len(o.Chats) > 0 {
@@ -313,7 +312,7 @@ func (o Pull) Pick(sessions []ingest.Session) ([]ingest.Session, error) {
 	return picked, nil
 }
 
-// Pull pulls one chat, and notes how far it came. The result is nil where it was not begun.
+// Pull pulls one chat, and stores its progress. The result is nil if it did not start.
 func (a *App) Pull(ctx context.Context, o Pull, s ingest.Session) (*ingest.Result, error) {
 	if len(s.ID) > reverie.MaxMessageIDLength || strings.ContainsRune(s.ID, 0) {
 		return nil, fmt.Errorf("chat %q: its id cannot be stored: %w", text.Excerpt(s.ID, 80), reverie.ErrInvalid)
@@ -337,11 +336,11 @@ func (a *App) Pull(ctx context.Context, o Pull, s ingest.Session) (*ingest.Resul
 	gap := !mark.Since.IsZero() && since.After(mark.Since)
 	note := func(ctx context.Context, from time.Time, failure error) error {
 		res := importer.Result()
-		if o.DryRun || res.Records == 0 && mark.Since.IsZero() { // there may be no group yet
+		if o.DryRun || res.Records == 0 && mark.Since.IsZero() { // the group may not exist yet
 			return nil
 		}
 		mark.Error, mark.PulledAt = "", a.Clock()
-		if !gap { // or what lies between would never be asked for
+		if !gap { // with a gap, the messages in between would never be pulled
 			mark.Since = from
 		}
 		if failure != nil {

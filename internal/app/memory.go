@@ -8,7 +8,7 @@ import (
 	"reverie/internal/text"
 )
 
-// WriteMemory adds what a person says to a group's memories, or gives one new words.
+// WriteMemory adds a person's memory to a group, or rewords one.
 func (a *App) WriteMemory(ctx context.Context, e reverie.Edit) (reverie.Memory, error) {
 	e, err := PrivacyOf(a.Config).Written(e)
 	if err != nil {
@@ -17,7 +17,7 @@ func (a *App) WriteMemory(ctx context.Context, e reverie.Edit) (reverie.Memory, 
 	return a.Store.Edit(ctx, e)
 }
 
-// MemoriesOf is what a group remembers, what changed last first, and the words that each rests on.
+// MemoriesOf returns a group's memories, last changed first, with their quotes.
 func (a *App) MemoriesOf(ctx context.Context, groupID string) (p reverie.MemoryPage, err error) {
 	if p.Group, err = a.Store.Group(ctx, groupID); err != nil {
 		return p, err
@@ -31,11 +31,10 @@ func (a *App) MemoriesOf(ctx context.Context, groupID string) (p reverie.MemoryP
 	return p, err
 }
 
-// cleanBatch is how many memories are deleted in one transaction.
+// cleanBatch is the number of memories deleted in one transaction.
 const cleanBatch = 500
 
-// CleanMemories deletes the listed memories, and returns those that it has: what moved in
-// between stays.
+// CleanMemories deletes the listed memories, and returns the deleted ones: those that changed meanwhile stay.
 func (a *App) CleanMemories(ctx context.Context, q reverie.CleanQuery, list []reverie.Memory,
 	reason string) ([]reverie.Memory, error) {
 	var gone []reverie.Memory

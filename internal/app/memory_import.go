@@ -19,19 +19,19 @@ import (
 	"reverie/internal/text"
 )
 
-// MemoryImport is what another system's memories have come to.
+// MemoryImport is the result of importing another system's memories.
 type MemoryImport struct {
 	Success  bool           `json:"success"`
 	DryRun   bool           `json:"dry_run,omitempty"`
 	GroupID  string         `json:"group_id"`
-	Systems  map[string]int `json:"systems"` // memories found, by the system that wrote them
+	Systems  map[string]int `json:"systems"` // memories found, by system
 	Imported int            `json:"imported"`
-	Known    int            `json:"known"`   // what an active memory says already
-	Ended    int            `json:"ended"`   // what the other system says holds no more
-	Refused  int            `json:"refused"` // what Reverie may not remember, and what could not be read
+	Known    int            `json:"known"`   // an active memory already says it
+	Ended    int            `json:"ended"`   // the other system marks it as no longer valid
+	Refused  int            `json:"refused"` // Reverie may not store it, or it could not be read
 }
 
-// String says it to people.
+// String describes the result for people.
 func (m MemoryImport) String() string {
 	did := "imported"
 	if m.DryRun {
@@ -43,15 +43,15 @@ func (m MemoryImport) String() string {
 		m.Known, m.Ended, m.Refused)
 }
 
-// ImportMemories brings what another system remembers into a group that there is. What an active memory says
-// already is passed over, so that it may be repeated. refused is told of each memory that is not taken, and why.
+// ImportMemories imports another system's memories into an existing group. It skips what an active memory already
+// says, so it may be repeated. It calls refused for each memory that is not imported, with the reason.
 func (a *App) ImportMemories(ctx context.Context, groupID string, in *ingest.Input, dryRun bool,
 	refused func(place string, err error)) (MemoryImport, error) {
 	res := MemoryImport{DryRun: dryRun, GroupID: groupID, Systems: map[string]int{}}
 	if _, err := a.Store.Group(ctx, groupID); err != nil {
 		return res, err
 	}
-	known := map[string]bool{} // what a dry run would have brought in, too
+	known := map[string]bool{} // what a dry run would have imported
 	if dryRun {
 		list, _, err := a.Store.ListMemories(ctx, reverie.MemoryQuery{GroupID: groupID, Status: reverie.StatusActive, Kind: reverie.KindGroup})
 		if err != nil {
@@ -90,13 +90,13 @@ func (a *App) ImportMemories(ctx context.Context, groupID string, in *ingest.Inp
 	return res, nil
 }
 
-// memoryFiles are how files are called that may hold memories, within an archive or a folder.
+// memoryFiles are the extensions of files with memories in an archive or a folder.
 var memoryFiles = []string{".json", ".jsonl", ".af"}
 
-// listFiles are how one is called that may be a list, or is not called at all.
+// listFiles are the extensions of files that may be lists; a list may have no extension.
 var listFiles = []string{".txt", ".md", ""}
 
-// memoriesOf tells the memories of a file, or of each file of an archive or a folder.
+// memoriesOf yields the memories of a file, or of each file of an archive or a folder.
 func memoriesOf(in *ingest.Input) iter.Seq2[memories.Memory, error] {
 	if in.Files == nil {
 		return memories.Read(in.Reader, slices.Contains(listFiles, strings.ToLower(path.Ext(in.Name))))

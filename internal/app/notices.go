@@ -12,7 +12,7 @@ import (
 	"reverie/jobs"
 )
 
-// openNotices opens what tells of things that wait for a person, where that is configured.
+// openNotices opens the configured notifications.
 func (a *App) openNotices() (err error) {
 	c := a.Config.Notify
 	if c.Webhook == "" {
@@ -26,7 +26,7 @@ func (a *App) openNotices() (err error) {
 	return err
 }
 
-// closeNotices sends what waits.
+// closeNotices sends waiting notices.
 func (a *App) closeNotices() {
 	ctx, cancel := context.WithTimeout(context.Background(), parting)
 	defer cancel()
@@ -34,7 +34,7 @@ func (a *App) closeNotices() {
 	a.notices = nil
 }
 
-// sendNotices tells what has become of a group that a person should know.
+// sendNotices sends notices about a group's result.
 func (a *App) sendNotices(r jobs.GroupResult) {
 	if a.notices == nil {
 		return
@@ -44,7 +44,7 @@ func (a *App) sendNotices(r jobs.GroupResult) {
 	}
 }
 
-// noticesOf says in plain words what of a group's end a person should know. What the chat says is not repeated.
+// noticesOf returns the notices about a group's result. They do not quote the chat.
 func noticesOf(r jobs.GroupResult) (list []notify.Notice) {
 	add := func(of notify.Type, runID, format string, args ...any) {
 		list = append(list, notify.Notice{Type: of, GroupID: r.GroupID, RunID: runID, Text: fmt.Sprintf(format, args...)})

@@ -9,8 +9,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-// CheckImport refuses what a new group cannot have, and settles in which time zone times
-// are that name none: zone, or the group's, or the configured one.
+// CheckImport refuses invalid settings of a new group, and determines the time zone of times without one: zone,
+// otherwise the group's, otherwise the configured one.
 func (a *App) CheckImport(o *Import, zone string) error {
 	if o.Group.ID != "" {
 		if err := reverie.CheckGroupID(o.Group.ID); err != nil {
@@ -37,8 +37,8 @@ type PullFailure struct {
 	Err    error  `json:"-"`
 }
 
-// PullAll pulls chats one after the other; one that fails does not stop the others. watch
-// hears of each before it, and returns who hears of its records and of its end.
+// PullAll pulls chats one after the other; a failing one does not stop the others. It calls watch before each chat,
+// which returns functions for its records and its end.
 func (a *App) PullAll(ctx context.Context, o Pull, sessions []ingest.Session,
 	watch func(ingest.Session) (onRead func(records int), end func())) (sum ingest.Result, failed []PullFailure,
 	err error) {
@@ -62,7 +62,7 @@ func (a *App) PullAll(ctx context.Context, o Pull, sessions []ingest.Session,
 	return sum, failed, nil
 }
 
-// addResult adds what came of a chat.
+// addResult adds the result of a chat.
 func addResult(to *ingest.Result, res ingest.Result) {
 	to.Counts.Add(res.Counts)
 	to.Bad += res.Bad

@@ -11,7 +11,7 @@ import (
 	"reverie/store/teams"
 )
 
-// TeamName is the team that is meant: the one named, or the configured one.
+// TeamName returns the given team, or the configured one.
 func (a *App) TeamName(given string) (string, error) {
 	name := cmp.Or(given, a.Config.Team.Name)
 	if name == "" {
@@ -20,8 +20,7 @@ func (a *App) TeamName(given string) (string, error) {
 	return name, reverie.CheckTeam(name)
 }
 
-// TeamMemory is the memory of a team that an id names, and the team: the id is that of its
-// head, or its own.
+// TeamMemory returns a team's memory and the team, by the memory's id or its head's.
 func (a *App) TeamMemory(ctx context.Context, team, id string) (m reverie.TeamMemory, of string, err error) {
 	if team != "" {
 		if team, err = a.TeamName(team); err != nil {
@@ -45,7 +44,7 @@ func (a *App) TeamMemory(ctx context.Context, team, id string) (m reverie.TeamMe
 	return m, of, err
 }
 
-// TeamWords are a person's statement and reason as they may be remembered.
+// TeamWords returns a person's statement and reason as they may be stored.
 func (a *App) TeamWords(statement, reason string) (text, why string, err error) {
 	privacy := PrivacyOf(a.Config)
 	if text, err = privacy.Statement(statement); err != nil {
@@ -54,7 +53,7 @@ func (a *App) TeamWords(statement, reason string) (text, why string, err error) 
 	return text, safety.CleanReason(privacy.Mask(reason)), nil
 }
 
-// EditTeamMemory gives a team's memory new words.
+// EditTeamMemory rewords a team's memory.
 func (a *App) EditTeamMemory(ctx context.Context, team, id, statement, reason string) (m reverie.TeamMemory, of string,
 	err error) {
 	text, why, err := a.TeamWords(statement, reason)
@@ -76,8 +75,8 @@ func (a *App) EditTeamMemory(ctx context.Context, team, id, statement, reason st
 	return m, of, err
 }
 
-// ToShare is a group's memory as it may be shared with a team, "" being the group's own,
-// or why it may not be: a *reverie.TeamRefusedError for what it holds.
+// ToShare returns a group's memory as it may be shared with a team, "" for the group's own team. The error is a
+// *reverie.TeamRefusedError if it contains something forbidden.
 func (a *App) ToShare(ctx context.Context, id, team, reason string) (none reverie.TeamShare, err error) {
 	if id, err = a.Store.WholeID(ctx, reverie.IDMemory, "", id); err != nil {
 		return none, err

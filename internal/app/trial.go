@@ -15,7 +15,7 @@ import (
 	"reverie/internal/llm/openai"
 )
 
-// contextNote says how much a model reads, where that is known.
+// contextNote says how long the model's context is, if that is known.
 func (a *App) contextNote(ctx context.Context, s config.ModelSettings) string {
 	server, tokens := a.served(ctx, s)
 	if tokens == 0 {
@@ -24,8 +24,8 @@ func (a *App) contextNote(ctx context.Context, s config.ModelSettings) string {
 	return fmt.Sprintf(", and reads %d tokens%s", tokens, map[bool]string{true: " (" + server + ")"}[server != ""])
 }
 
-// fitPercent is the score below which a model is not fit, and the share of the facts that it has
-// to find: some points are earned by doing nothing.
+// fitPercent is the minimum score of a fit model, and the minimum share of facts that it finds: doing nothing earns
+// some points.
 const fitPercent = 50
 
 // TryModel plays the built-in scenarios with the model of evolve and says whether it is fit.
@@ -54,15 +54,15 @@ func (a *App) TryModel(ctx context.Context, playing func(i, n int, name string))
 	return Finding{Check: check, OK: true, Detail: detail}
 }
 
-// trial is what came of the built-in scenarios.
+// trial is the result of the built-in scenarios.
 type trial struct {
 	report   eval.Report
-	refused  map[string]int // lines, by reason
+	refused  map[string]int // refused lines, by reason
 	settings config.ModelSettings
 	server   string
 }
 
-// verdict says in plain words how the model did, and what to do where it is not fit.
+// verdict describes the result in plain words, with advice for a model that is not fit.
 func (t trial) verdict() (detail string, fit bool) {
 	total := t.report.Total
 	broken := 0
@@ -95,7 +95,7 @@ func (t trial) verdict() (detail string, fit bool) {
 	return strings.Join(said, "; "), fit
 }
 
-// advice is what may help a model that is not fit, the cheapest first.
+// advice returns what may help a model that is not fit, cheapest first.
 func (t trial) advice() (list []string) {
 	s := t.settings
 	switch {

@@ -7,7 +7,7 @@ import (
 	"reverie/internal/eval"
 )
 
-// PrintReport prints a line for each scenario, what went wrong in it, and the sums.
+// PrintReport prints a line for each scenario, its mistakes, and the sums.
 func (con *Console) PrintReport(r eval.Report) error {
 	return con.Page("eval", struct {
 		eval.Report
@@ -15,7 +15,7 @@ func (con *Console) PrintReport(r eval.Report) error {
 	}{r, wrongLines(r)})
 }
 
-// share is so many of so many, or a dash where there are none.
+// share formats n of of, or a dash if of is zero.
 func share(n, of int) string {
 	if of == 0 {
 		return "-"
@@ -23,7 +23,7 @@ func share(n, of int) string {
 	return fmt.Sprintf("%d/%d", n, of)
 }
 
-// wrongLines say which points were not earned.
+// wrongLines lists the points that were not earned.
 func wrongLines(r eval.Report) (lines []string) {
 	for _, res := range r.Scenarios {
 		if res.Error != "" {
@@ -43,7 +43,7 @@ func wrongLines(r eval.Report) (lines []string) {
 	return lines
 }
 
-// percent is a share, or a dash where there is nothing to share.
+// percent formats a percentage, or a dash if of is zero.
 func percent(n, of int) string {
 	if of == 0 {
 		return "-"
@@ -51,7 +51,7 @@ func percent(n, of int) string {
 	return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(of))
 }
 
-// PrintChecked says which scenarios there are, all of them in order.
+// PrintChecked lists the scenarios, all of which are valid.
 func (con *Console) PrintChecked(list []*eval.Scenario) error {
 	recorded, points := 0, 0
 	for _, s := range list {

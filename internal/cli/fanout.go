@@ -17,15 +17,15 @@ import (
 	"reverie/jobs"
 )
 
-// FanOutPrinter prints what becomes of a fan-out of one job.
+// FanOutPrinter prints the results of a fan-out of one job.
 type FanOutPrinter struct {
 	*Console
 	Job reverie.Job
-	// Subjects are the names of the people and things that have changed.
+	// Subjects returns the names of the changed entities.
 	Subjects func(ctx context.Context, groupID string, changes []reverie.EntityChange) map[string]string
 }
 
-// Window tells of one run of a fan-out.
+// Window prints one run of a fan-out.
 func (p FanOutPrinter) Window(e jobs.Report) {
 	if e.NoNew || e.RunID == "" {
 		return
@@ -34,18 +34,18 @@ func (p FanOutPrinter) Window(e jobs.Report) {
 		p.printWindow(e)
 		return
 	}
-	_ = p.WriteJSONLine(p.Line(e)) // a reader that has gone does not end the work
+	_ = p.WriteJSONLine(p.Line(e)) // the work continues if its reader ends
 	p.WarnHeld(e.RunID, e.GroupID, e.Held)
 }
 
-// WarnHeld says why plans of a run wait for a person.
+// WarnHeld prints why plans of a run are held.
 func (con *Console) WarnHeld(runID, groupID string, held []string) {
 	for _, why := range held {
 		fmt.Fprintf(con.Stderr, "warning: lines of run %s of group %q are pending review: %s\n", runID, groupID, why)
 	}
 }
 
-// Line is a run in the shape of the API, with its window where that is a date.
+// Line converts a run for the API, with its window if that is a date.
 func (p FanOutPrinter) Line(e jobs.Report) any {
 	var dated *reverie.Window
 	if e.Window.Date != "" {
@@ -72,7 +72,7 @@ func (p FanOutPrinter) Line(e jobs.Report) any {
 	return nil
 }
 
-// Group tells of a group that is not done.
+// Group prints a group that was not finished.
 func (p FanOutPrinter) Group(r jobs.GroupResult) {
 	if p.JSON && r.Outcome != jobs.Done && len(r.Windows) == 0 {
 		_ = p.WriteJSONLine(groupLine{p.named(), r.Outcome == jobs.Skipped, r.GroupID, r.Outcome, r.Reason})
@@ -80,7 +80,7 @@ func (p FanOutPrinter) Group(r jobs.GroupResult) {
 	p.printGroup(r)
 }
 
-// named is the job where it must be said: lines without one are evolve's.
+// named returns the job for a line; lines without one are evolve's.
 func (p FanOutPrinter) named() reverie.Job {
 	if p.Job == reverie.JobEvolve {
 		return ""
@@ -88,10 +88,9 @@ func (p FanOutPrinter) named() reverie.Job {
 	return p.Job
 }
 
-// Summary tells how far a fan-out came; nothing is what to say of one that found
-// nothing to do, "" for not a word.
+// Summary prints how far a fan-out came. nothing is the message if there was nothing to do, "" for none.
 func (p FanOutPrinter) Summary(s jobs.Summary, err error, nothing string) error {
-	if err := p.writeSummary(s, err, nothing); !errors.Is(err, syscall.EPIPE) { // a reader that has gone is no failure
+	if err := p.writeSummary(s, err, nothing); !errors.Is(err, syscall.EPIPE) { // a reader that ended is no failure
 		return err
 	}
 	return nil
@@ -100,7 +99,7 @@ func (p FanOutPrinter) Summary(s jobs.Summary, err error, nothing string) error 
 func (p FanOutPrinter) writeSummary(s jobs.Summary, err error, nothing string) error {
 	none := s.Done+s.Skipped+s.Failed+s.Deferred == 0
 	if partial := (*jobs.PartialError)(nil); none && (nothing == "" || err != nil && !errors.As(err, &partial)) {
-		return nil // nothing was begun
+		return nil // nothing was started
 	}
 	if p.JSON {
 		return p.WriteJSONLine(SummaryLine{p.named(), err == nil, s})
@@ -119,7 +118,7 @@ func (p FanOutPrinter) writeSummary(s jobs.Summary, err error, nothing string) e
 	return err
 }
 
-// printWindow shows one run of a fan-out: in a line or two, and then what was learned.
+// printWindow shows one run of a fan-out: one or two lines, then the changes.
 func (p FanOutPrinter) printWindow(e jobs.Report) {
 	e.Took = e.Took.Round(10 * time.Millisecond)
 	page := struct {
@@ -142,10 +141,10 @@ func (p FanOutPrinter) printWindow(e jobs.Report) {
 			page.Changes = r.Changes
 		}
 	}
-	_ = p.Page("fanout_run", page) // a reader that has gone does not end the work
+	_ = p.Page("fanout_run", page) // the work continues if its reader ends
 }
 
-// printGroup shows a group that is not done: why, and what follows.
+// printGroup shows a group that was not finished: why, and what happens next.
 func (p FanOutPrinter) printGroup(r jobs.GroupResult) {
 	what := fmt.Sprintf("group %q", r.GroupID)
 	if p.named() != "" {
@@ -171,7 +170,7 @@ func (p FanOutPrinter) printGroup(r jobs.GroupResult) {
 	}
 }
 
-// groupLine is a group under --json that was not worked on.
+// groupLine is the JSON of a group that was not processed.
 type groupLine struct {
 	Job     reverie.Job  `json:"job,omitempty"`
 	Success bool         `json:"success"`
@@ -180,7 +179,7 @@ type groupLine struct {
 	Reason  string       `json:"reason"`
 }
 
-// SummaryLine ends the lines of a fan-out.
+// SummaryLine is the last line of a fan-out.
 type SummaryLine struct {
 	Job     reverie.Job  `json:"job,omitempty"`
 	Success bool         `json:"success"`

@@ -9,7 +9,7 @@ import (
 	"reverie/jobs"
 )
 
-// Zone is how a group's time is divided into dates.
+// Zone describes how a group's time is divided into dates.
 func Zone(g reverie.Group) string {
 	name := g.TimeZone
 	if name == "" {
@@ -21,14 +21,13 @@ func Zone(g reverie.Group) string {
 	return name
 }
 
-// Quoted is an id as a shell wants it behind a flag.
+// Quoted quotes an id for a shell after a flag.
 func Quoted(id string) string { return text.ShellWord(Visible(id)) }
 
-// Operand is a group's id as a shell wants it at the end of a command.
+// Operand quotes a group's id for a shell at the end of a command.
 func Operand(id string) string { return text.ShellOperand(Visible(id)) }
 
-// dreamsListed are the settings of a group that differ from the configuration, as
-// a list of groups has them.
+// dreamsListed returns a group's dream settings that differ from the configuration, for a list of groups.
 func dreamsListed(g reverie.Group) string {
 	var parts []string
 	for _, s := range []struct{ what, value string }{
@@ -41,7 +40,7 @@ func dreamsListed(g reverie.Group) string {
 	return strings.Join(parts, ", ")
 }
 
-// PrintGroups shows a table of groups, and what is wrong with each.
+// PrintGroups shows a table of groups with their problems.
 func (con *Console) PrintGroups(groups []reverie.GroupEntry) error {
 	type shownGroup struct {
 		reverie.GroupEntry
@@ -56,7 +55,7 @@ func (con *Console) PrintGroups(groups []reverie.GroupEntry) error {
 	return con.Page("groups", page)
 }
 
-// oldestDate is the date of the oldest pending message in the group's calendar.
+// oldestDate returns the date of the oldest pending message in the group's calendar.
 func oldestDate(g reverie.GroupEntry) (string, error) {
 	if g.OldestPending == nil {
 		return "", nil
@@ -68,7 +67,7 @@ func oldestDate(g reverie.GroupEntry) (string, error) {
 	return cal.Containing(*g.OldestPending).Date, nil
 }
 
-// PrintResumed says what a group was resumed from.
+// PrintResumed says which failure states resuming a group has cleared.
 func (con *Console) PrintResumed(before reverie.GroupEntry, gone []reverie.Setback) error {
 	was := "resumed"
 	if !before.Paused && len(gone) == 0 {
@@ -85,7 +84,7 @@ func (con *Console) PrintResumed(before reverie.GroupEntry, gone []reverie.Setba
 	return nil
 }
 
-// SetbackText is what repeated failure has led to, and why.
+// SetbackText describes a failure state, with its reason.
 func SetbackText(s reverie.Setback) string {
 	state := "failed"
 	if s.ParkedAt != nil {
@@ -102,7 +101,7 @@ func SetbackText(s reverie.Setback) string {
 	return fmt.Sprintf("%s %s %s: %s", of, state, times, Visible(text.Excerpt(s.Error, 200)))
 }
 
-// Remedy is what to do about a setback.
+// Remedy says what to do about a failure state.
 func Remedy(s reverie.Setback, groupID string) string {
 	if s.ParkedAt != nil {
 		return fmt.Sprintf("fix the cause, then run `reverie groups resume %s`", Operand(groupID))

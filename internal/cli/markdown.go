@@ -11,14 +11,14 @@ import (
 	"reverie/jobs"
 )
 
-// pageOrder is the order of a page's sections: the types of the group's own memories, then other kinds.
+// pageOrder is the order of a page's sections: types of the group's memories, then other kinds.
 var pageOrder = []string{"rule", "fact", "plan", "habit", "opinion", "culture", "dream", "session", "team"}
 
-// pageQuotes is how many quotes a memory has on a page, the newest.
+// pageQuotes is the maximum number of quotes of a memory on a page; it shows the newest.
 const pageQuotes = 3
 
-// WriteMarkdown writes a group's memories as a page that people read: a section for each type, and below each
-// memory the newest words that it rests on. Dates are the group's.
+// WriteMarkdown writes a group's memories as a page for people: a section for each type, and below each memory its
+// newest quotes. Dates are the group's.
 func WriteMarkdown(w io.Writer, p reverie.MemoryPage, cal jobs.Calendar, today string) error {
 	g, list := p.Group, p.Memories
 	said := words().Page[g.Language]
@@ -70,7 +70,7 @@ func WriteMarkdown(w io.Writer, p reverie.MemoryPage, cal jobs.Calendar, today s
 
 var markdownSigns = text.NewPattern("[\\\\`*_{}\\[\\]<>#|~&]")
 
-// escapeMarkdown makes one line of a text that Markdown shows as it is.
+// escapeMarkdown returns a text as one line that Markdown shows unchanged.
 func escapeMarkdown(s string) string {
 	return markdownSigns.ReplaceAllString(strings.Join(strings.Fields(Visible(s)), " "), `\$0`)
 }

@@ -14,7 +14,7 @@ import (
 	"reverie/jobs"
 )
 
-// PrintMemories shows a page of so many memories.
+// PrintMemories shows a page of memories, of total in all.
 func (con *Console) PrintMemories(list []reverie.Memory, total int, q reverie.MemoryQuery) error {
 	if err := con.Page("memories", list); err != nil {
 		return err
@@ -22,7 +22,7 @@ func (con *Console) PrintMemories(list []reverie.Memory, total int, q reverie.Me
 	return con.more(q.Offset, len(list), total)
 }
 
-// typeOf says of what type a memory is, or, of one that is no group's, of what kind.
+// typeOf returns the type of a group's memory, or the kind of another one.
 func typeOf(m reverie.Memory) string {
 	if m.Kind == reverie.KindGroup {
 		return string(m.Type)
@@ -30,7 +30,7 @@ func typeOf(m reverie.Memory) string {
 	return kindOf(m)
 }
 
-// kindOf says what kind of memory it is, and of what a dream has left, what about.
+// kindOf returns the kind of a memory and, for one of a dream, its type.
 func kindOf(m reverie.Memory) string {
 	switch sort := reverie.DreamTypeOf(m); {
 	case m.Kind != reverie.KindDream:
@@ -44,7 +44,7 @@ func kindOf(m reverie.Memory) string {
 	}
 }
 
-// PrintFound shows what a search found, or says why that is nothing.
+// PrintFound shows the result of a search, or why it is empty.
 func (con *Console) PrintFound(q recall.Query, f recall.Found) error {
 	reply := f.Reply(q)
 	return con.Show(reply, func() error {
@@ -59,7 +59,7 @@ func (con *Console) PrintFound(q recall.Query, f recall.Found) error {
 	})
 }
 
-// PrintMemory shows a memory, the words that it rests on, and its versions.
+// PrintMemory shows a memory, its quotes and its versions.
 func (con *Console) PrintMemory(m reverie.ShowReply, why reverie.Why, cal jobs.Calendar) error {
 	return con.Page("memory", struct {
 		reverie.ShowReply
@@ -67,14 +67,14 @@ func (con *Console) PrintMemory(m reverie.ShowReply, why reverie.Why, cal jobs.C
 	}{m, con.shownVersions(why, cal)})
 }
 
-// PrintCleaned says which memories were deleted, or would be.
+// PrintCleaned lists the memories that were deleted, or would be.
 func (con *Console) PrintCleaned(groupID string, list []reverie.Memory, dryRun bool) error {
 	return con.Show(struct {
 		Success  bool             `json:"success"`
 		GroupID  string           `json:"group_id"`
 		DryRun   bool             `json:"dry_run,omitempty"`
 		Deleted  int              `json:"deleted"`
-		Memories []reverie.Memory `json:"memories"` // as they were
+		Memories []reverie.Memory `json:"memories"` // before the deletion
 	}{true, groupID, dryRun, len(list), append([]reverie.Memory{}, list...)}, func() error {
 		did := Plural(len(list), "memory") + " deleted; `reverie memory restore` brings one back"
 		switch {
@@ -87,8 +87,7 @@ func (con *Console) PrintCleaned(groupID string, list []reverie.Memory, dryRun b
 	})
 }
 
-// PrintHistory shows the versions of a memory, oldest first, and how each differs from the
-// one before.
+// PrintHistory shows the versions of a memory, oldest first, with the difference from the previous one.
 func (con *Console) PrintHistory(versions []reverie.Memory) error {
 	type shownMemory struct {
 		reverie.Memory
@@ -105,8 +104,7 @@ func (con *Console) PrintHistory(versions []reverie.Memory) error {
 	return con.Page("history", page)
 }
 
-// recordNames are what counts of records are called, in the order in which they
-// are said.
+// recordNames are the names of record types in counts, in order.
 var recordNames = []struct {
 	kind reverie.RecordType
 	name string
@@ -115,7 +113,7 @@ var recordNames = []struct {
 	{reverie.RecordChange, "change"}, {reverie.RecordDecision, "decision"}, {reverie.RecordRun, "run"}, {reverie.RecordHeld, "held plan"},
 }
 
-// RecordCounts says how many records there are of what people know of.
+// RecordCounts lists the numbers of records that people know of.
 func RecordCounts(counts map[reverie.RecordType]int) string {
 	var parts []string
 	for i, n := range recordNames {
@@ -126,7 +124,7 @@ func RecordCounts(counts map[reverie.RecordType]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// PrintImport says what an import of memories has brought.
+// PrintImport shows the result of an import of memories.
 func (con *Console) PrintImport(name string, res archive.Result, dryRun bool) error {
 	if con.JSON {
 		return con.WriteJSON(importReply{Success: true, DryRun: dryRun, SHA256: res.SHA256,
@@ -153,7 +151,7 @@ func (con *Console) PrintImport(name string, res archive.Result, dryRun bool) er
 	return con.Say("%s: %s\n", Visible(name), text)
 }
 
-// importReply says what an import did.
+// importReply is the result of an import as JSON.
 type importReply struct {
 	Success  bool                                       `json:"success"`
 	DryRun   bool                                       `json:"dry_run,omitempty"`
@@ -163,7 +161,7 @@ type importReply struct {
 	Warnings []string                                   `json:"warnings,omitempty"`
 }
 
-// tagDiff is how tags became others, "" where they did not.
+// tagDiff shows the change of tags, "" if there is none.
 func tagDiff(s Style, before, after []string) string {
 	var parts []string
 	for _, t := range before {
@@ -185,20 +183,20 @@ func tagDiff(s Style, before, after []string) string {
 	return ""
 }
 
-// stepped is what a step of a lineage was, in words.
+// stepped describes an action on a lineage.
 func stepped(action reverie.Action) string {
 	return cmp.Or(map[reverie.Action]string{reverie.ActionCreate: "created", reverie.ActionUpdate: "rewritten",
 		reverie.ActionRestore: "restored", reverie.ActionDelete: "deleted", reverie.ActionArchive: "archived",
 		reverie.ActionHold: "held, to be judged again", reverie.ActionUndo: "put back"}[action], "taken over")
 }
 
-// StatsReply is how memories stand.
+// StatsReply is the JSON of the statistics of memories.
 type StatsReply struct {
 	Success bool `json:"success"`
 	reverie.MemoryStats
 }
 
-// PrintStats shows how memories stand.
+// PrintStats shows statistics of memories.
 func (con *Console) PrintStats(st reverie.MemoryStats) error {
 	name := Visible(st.GroupID)
 	if st.GroupID == "" {
@@ -213,7 +211,7 @@ func (con *Console) PrintStats(st reverie.MemoryStats) error {
 	}{st, name, changes, actions})
 }
 
-// dailyChanges are the counts of each day, and what they were in all.
+// dailyChanges returns the counts of each day, and their sums as text.
 func dailyChanges(days []reverie.DayStats) (counts []int, actions string) {
 	sum := map[reverie.Action]int{}
 	for _, d := range days {
@@ -234,7 +232,7 @@ func dailyChanges(days []reverie.DayStats) (counts []int, actions string) {
 	return counts, strings.Join(parts, ", ")
 }
 
-// vectorText says which active memories can be searched.
+// vectorText says which active memories have vectors.
 func vectorText(v reverie.VectorStats) string {
 	models := text.Each(slices.Sorted(maps.Keys(v.Models)), Visible)
 	text := fmt.Sprintf("%d present", v.Present)

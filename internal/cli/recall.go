@@ -7,9 +7,8 @@ import (
 	"reverie/internal/reverie"
 )
 
-// PrintContext prints the text alone, as it goes into a prompt; warnings, and on a
-// terminal or where there is no text a line on what it is made of, go to standard
-// error.
+// PrintContext prints only the text, ready for a prompt. Warnings go to standard error, and so does a summary, on a
+// terminal or if there is no text.
 func (con *Console) PrintContext(r reverie.ContextReply) error {
 	if _, err := io.WriteString(con.Stdout, r.Text); err != nil {
 		return fmt.Errorf("print the context: %w", err)
@@ -21,7 +20,7 @@ func (con *Console) PrintContext(r reverie.ContextReply) error {
 	return nil
 }
 
-// contextSummary says in a line what a context is made of.
+// contextSummary describes the parts of a context in one line.
 func contextSummary(r reverie.ContextReply) string {
 	c := r.Counts
 	long := fmt.Sprintf("%s of %s", Plural(c.LongTerm, "memory"), Plural(c.Candidates, "candidate"))

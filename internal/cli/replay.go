@@ -8,10 +8,10 @@ import (
 	"reverie/internal/reverie"
 )
 
-// examples are how many differences of a night are printed.
+// examples is the maximum number of differences printed for a night.
 const examples = 5
 
-// PrintReplay prints what a replay of a range of dates found; all: with all differences.
+// PrintReplay prints the result of a replay of a range of dates; with all, it prints all differences.
 func (con *Console) PrintReplay(from, to string, r replay.Report, all bool) error {
 	type shownNight struct {
 		replay.Night
@@ -35,7 +35,7 @@ func (con *Console) PrintReplay(from, to string, r replay.Report, all bool) erro
 	return con.Page("replay", page)
 }
 
-// spend is what a side of a replay took.
+// spend is the cost of one side of a replay.
 type spend struct {
 	reverie.Spend
 	Tokens int
@@ -45,7 +45,7 @@ func spends(recorded, replayed reverie.Spend) []spend {
 	return []spend{{recorded, recorded.InputTokens + recorded.OutputTokens}, {replayed, replayed.InputTokens + replayed.OutputTokens}}
 }
 
-// replayedBy says by what the questions were asked again.
+// replayedBy says what answered the questions.
 func replayedBy(r replay.Report) string {
 	if r.Recorded {
 		return "from the stored answers"
@@ -68,8 +68,7 @@ func actCounts(o replay.Outcome) string {
 	return text
 }
 
-// act is an action as a character, whether a person was to let it pass, and the statement,
-// word by word where it has become another.
+// act shows an action as a character, whether it was held, and the statement, word by word if it was changed.
 func act(s Style, a replay.Act, before, after string) string {
 	sign := map[reverie.Action]string{reverie.ActionCreate: s.Green("+"), reverie.ActionUpdate: s.Amber("~"),
 		reverie.ActionDelete: s.Red("-"), reverie.ActionKeep: "="}[a.Action]
@@ -85,7 +84,7 @@ func act(s Style, a replay.Act, before, after string) string {
 	return sign + " " + WordDiff(s, before, after)
 }
 
-// replaySum says in words what came of it.
+// replaySum describes the result.
 func replaySum(r replay.Report) string {
 	t := r.Total
 	agree, differ := "%d actions agree", "%d differ"

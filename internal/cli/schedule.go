@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Fires is when a job starts next.
+// Fires is the next starts of a job.
 type Fires struct {
 	Job   string      `json:"job"`
 	Spec  string      `json:"spec"`  // "" = never
 	Next  []time.Time `json:"next"`  // in UTC
-	Local []time.Time `json:"local"` // the same in the zone that was asked for
+	Local []time.Time `json:"local"` // the same in the requested zone
 }
 
-// PrintSchedule shows when each job starts, in a zone beside UTC where it is another.
+// PrintSchedule shows when each job starts, in UTC and in another zone.
 func (con *Console) PrintSchedule(plan []Fires, loc *time.Location) error {
 	page := struct {
 		Jobs []Fires
@@ -26,7 +26,7 @@ func (con *Console) PrintSchedule(plan []Fires, loc *time.Location) error {
 	return con.Page("schedule", page)
 }
 
-// Ahead is how far off a start is, to the minute: 9m, 1h09m, 3d04h.
+// Ahead formats the time until a start, to the minute: 9m, 1h09m, 3d04h.
 func Ahead(d time.Duration) string {
 	d = d.Round(time.Minute)
 	days, hours, minutes := int(d.Hours())/24, int(d.Hours())%24, int(d.Minutes())%60

@@ -7,14 +7,14 @@ import (
 	"reverie/internal/reverie"
 )
 
-// ConflictsReply is what --json shows of conflicts.
+// ConflictsReply is the JSON of conflicts.
 type ConflictsReply struct {
 	Success   bool                   `json:"success"`
 	Team      string                 `json:"team"`
 	Conflicts []reverie.TeamConflict `json:"conflicts"`
 }
 
-// PrintConflicts shows conflicts of a team, side by side; here is this deployment.
+// PrintConflicts shows conflicts of a team, side by side; here is the name of this deployment.
 func (con *Console) PrintConflicts(r ConflictsReply, here string) error {
 	for i := range r.Conflicts {
 		r.Conflicts[i].Ours.CallDeployment(here, "this deployment")
@@ -23,7 +23,7 @@ func (con *Console) PrintConflicts(r ConflictsReply, here string) error {
 	return con.Page("team_conflicts", r)
 }
 
-// TeamReply is what was done to memories of a team, as --json shows it.
+// TeamReply is the JSON of the result for a team's memories.
 type TeamReply struct {
 	Success  bool                 `json:"success"`
 	Team     string               `json:"team"`
@@ -31,14 +31,14 @@ type TeamReply struct {
 	Refused  []reverie.TeamItem   `json:"refused,omitempty"`
 }
 
-// PrintTeamMemory shows what a memory of a team says now.
+// PrintTeamMemory shows the current version of a team's memory.
 func (con *Console) PrintTeamMemory(team string, m reverie.TeamMemory) error {
 	return con.Show(TeamReply{Success: true, Team: team, Memories: []reverie.TeamMemory{m}}, func() error {
 		return con.Say("%s  v%d  %s\n    %s\n", m.VersionID, m.Version, m.Status, Visible(m.Statement))
 	})
 }
 
-// teamOutcome is what became of a memory, in words.
+// teamOutcome describes the outcome of a memory.
 func teamOutcome(item reverie.TeamItem) string {
 	switch item.Outcome {
 	case reverie.TeamDue:
@@ -49,7 +49,7 @@ func teamOutcome(item reverie.TeamItem) string {
 	return strings.ReplaceAll(string(item.Outcome), "_", " ")
 }
 
-// teamSum says how many memories came to each outcome.
+// teamSum counts memories by outcome.
 func teamSum(r reverie.TeamSyncReply) string {
 	var sum strings.Builder
 	for _, item := range []reverie.TeamItem{{Outcome: reverie.TeamDone, Direction: reverie.TeamPush},

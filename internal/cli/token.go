@@ -2,7 +2,7 @@ package cli
 
 import "reverie/internal/reverie"
 
-// TokenEntry is a token as --json shows it.
+// TokenEntry is the JSON of a token.
 type TokenEntry struct {
 	reverie.Token
 	State string `json:"state"`

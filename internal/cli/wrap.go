@@ -9,10 +9,10 @@ import (
 	"golang.org/x/term"
 )
 
-// usualWidth is how many columns a terminal has that does not say.
+// usualWidth is the assumed width of a terminal that does not tell.
 const usualWidth = 80
 
-// terminalWidth is how many columns the terminal has that w is; 0 if it is none.
+// terminalWidth returns the width of the terminal w; 0 if w is none.
 func terminalWidth(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -22,14 +22,13 @@ func terminalWidth(w io.Writer) int {
 	return 0
 }
 
-// wrap divides text into lines of at most so many columns, where its language
-// allows a break; a word that is wider than a line is broken within. Runs of spaces
-// become one. Text without anything to see is no line.
+// wrap splits text into lines of at most that many columns, where its language allows a break; a wider word is
+// broken. Runs of spaces become one. Invisible text makes no line.
 func wrap(text string, columns int) []string {
 	return fold(strings.Join(strings.Fields(text), " "), columns)
 }
 
-// fold is wrap for a line whose runs of spaces stay.
+// fold is wrap, but keeps runs of spaces.
 func fold(text string, columns int) []string {
 	var lines []string
 	line, used := "", 0
@@ -43,7 +42,7 @@ func fold(text string, columns int) []string {
 	for text != "" {
 		var word string
 		word, text, _, state = uniseg.FirstLineSegmentInString(text, state)
-		for text != "" && strings.HasSuffix(word, "-") { // a flag or an id stays whole
+		for text != "" && strings.HasSuffix(word, "-") { // a flag or an id is not broken
 			var rest string
 			rest, text, _, state = uniseg.FirstLineSegmentInString(text, state)
 			word += rest
@@ -60,8 +59,7 @@ func fold(text string, columns int) []string {
 	return lines
 }
 
-// cut divides a word after as many characters as fit so many columns, at least one;
-// a space at its end may stand beyond them.
+// cut splits a word after the characters that fit, at least one; a space at its end may exceed the width.
 func cut(word string, columns int) (head, rest string) {
 	if Width(strings.TrimRight(word, " ")) <= columns {
 		return word, ""

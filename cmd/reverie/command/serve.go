@@ -43,7 +43,7 @@ func newRun(a *app) *cobra.Command {
 	return cmd
 }
 
-// listenFlag says where a command listens for clients.
+// listenFlag adds the flag for the address to listen on.
 func listenFlag(cmd *cobra.Command, a *app) {
 	cmd.Flags().Var(&settingFlag{path: "http.listen", values: a.flags}, "listen",
 		"address and port of the API, the page and MCP, instead of [http] listen")

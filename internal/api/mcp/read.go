@@ -13,7 +13,7 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Bounds of what one answer holds.
+// Bounds of one answer.
 const (
 	groupsPage  = 50
 	peoplePage  = 20
@@ -21,9 +21,9 @@ const (
 	searchLimit = 5
 	maxHits     = 50
 	maxVersions = 50
-	maxLines    = 10 // of what is said of somebody
+	maxLines    = 10 // claims about an entity
 	maxTokens   = 100_000
-	maxName     = 200 // characters of a name that is searched for
+	maxName     = 200 // characters of a name to search for
 )
 
 func (s *Server) readingTools() {
@@ -124,7 +124,7 @@ func (s *Server) groupContext(ctx context.Context, in contextIn) (contextOut, st
 	if err != nil {
 		return contextOut{}, "", err
 	}
-	for _, w := range reply.Warnings { // of this server's own setting up
+	for _, w := range reply.Warnings { // warnings concern the server's own configuration
 		s.service.Log.WarnContext(ctx, "a context is incomplete", "group_id", in.Group, "reason", w)
 	}
 	out := contextOut{Text: reply.Text, Memories: []contextMemory{}, Quotes: reply.Quotes, Tokens: reply.Tokens, UsageID: reply.UsageID,
@@ -179,7 +179,7 @@ type searchOut struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// again says which memories are to be judged again, and why; of an instant that is none.
+// again returns which memories are to be judged again, and why; none for an instant.
 func (s *Server) again(ctx context.Context, group string, ids []string, at time.Time) (map[string]string, error) {
 	if !at.IsZero() {
 		return nil, nil
@@ -187,14 +187,14 @@ func (s *Server) again(ctx context.Context, group string, ids []string, at time.
 	return s.service.JudgeAgain(ctx, group, ids)
 }
 
-// past is as of when a tool reads.
+// past is the instant as of which a tool reads.
 type past struct {
 	At         string `json:"at,omitempty" jsonschema:"as of this time of the chat, such as 2026-01-15T20:00:00Z, or 2026-01-15, which is its beginning in UTC; now by default"`
 	AsOf       string `json:"as_of,omitempty" jsonschema:"the former name of at"`
 	RecordedAt string `json:"recorded_at,omitempty" jsonschema:"as of this time, by when memories were written and not by when things were said; instead of at"`
 }
 
-// when is the instant that is asked for; zero is now.
+// when returns the instant; zero is now.
 func (p past) when() (reverie.When, error) {
 	var times [2]time.Time
 	asked := cmp.Or(p.At, p.AsOf)
@@ -424,8 +424,7 @@ func (s *Server) listPeople(ctx context.Context, in peopleIn) (peopleOut, string
 		out.Total), out.People), nil
 }
 
-// about is what is said of somebody: features, how they stand to others, and
-// impressions, of each the strongest.
+// about returns the claims about an entity: features, relations and impressions, the strongest of each.
 func about(e reverie.EntityReply) []string {
 	lines := []string{}
 	for _, f := range e.Features {
@@ -441,7 +440,7 @@ func about(e reverie.EntityReply) []string {
 	return lines[:min(len(lines), maxLines)]
 }
 
-// quoted is a list as quoted data.
+// quoted formats a list as quoted data.
 func quoted[T any](name, heading string, list []T) string {
 	if len(list) == 0 {
 		return heading

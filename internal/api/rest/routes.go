@@ -23,7 +23,7 @@ import (
 
 const memoryTag = "memories"
 
-// SessionQuery names a session, also by the name that its parameter had before.
+// SessionQuery names a session, also by the old name of its parameter.
 type SessionQuery struct {
 	SessionID string `query:"session_id" doc:"Only what is of this session."`
 	Session   string `query:"session" deprecated:"true" doc:"Old name of session_id."`
@@ -50,19 +50,19 @@ type searchInput struct {
 	Kind      string `query:"kind" enum:"group,session,dream,team" doc:"Only memories of this kind."`
 }
 
-// least is the least score of a search, and whether the request has one.
+// least is the minimum score of a search, and whether the request sets it.
 type least struct {
 	Score float64
 	given bool
 }
 
-// Receiver is where the score goes.
+// Receiver returns the field for the score.
 func (l *least) Receiver() reflect.Value { return reflect.ValueOf(l).Elem().Field(0) }
 
-// OnParamSet takes note of a score that is given.
+// OnParamSet records whether a score is given.
 func (l *least) OnParamSet(given bool, _ any) { l.given = given }
 
-// Schema is what the OpenAPI document says of it.
+// Schema is the parameter's schema in the OpenAPI document.
 func (least) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeNumber, Description: "Least score, 0 to 1. Without one it is 0.7, where related texts begin; " +
 		"and where no memory reaches that, the nearest three come with related false."}
@@ -120,7 +120,7 @@ type strengthInput struct {
 	Body   strengthBody
 }
 
-// memories are the routes of a group's memories.
+// memories adds the routes of a group's memories.
 func (r *room) memories() {
 	add(r, operation{id: "list-memories"}, func(ctx context.Context, in *listInput) (reverie.ListReply, error) {
 		status := reverie.Status(in.Status)
@@ -183,7 +183,7 @@ type editMemoryInput struct {
 	} `nameHint:"EditMemoryBody"`
 }
 
-// WordsBody is what a person writes beside a statement.
+// WordsBody is the content of a person's memory besides the statement.
 type WordsBody struct {
 	Tags   []string `json:"tags,omitempty" doc:"Its tags, in place of those that it has."`
 	Type   string   `json:"type,omitempty" enum:"fact,habit,opinion,rule,plan,culture" doc:"What kind of thing it says; a new memory is a fact."`
@@ -195,7 +195,7 @@ func (b WordsBody) words(statement string) reverie.Words {
 	return reverie.Words{Statement: statement, Tags: b.Tags, Type: reverie.Type(b.Type), DueOn: b.DueOn}
 }
 
-// edits are the routes of changes by hand.
+// edits adds the routes of edits by persons.
 func (r *room) edits() {
 	add(r, operation{id: "add-memory"}, func(ctx context.Context, in *addMemoryInput) (reverie.MemoryReply, error) {
 		return r.service.Edit(ctx, reverie.Edit{GroupID: in.Group, Action: reverie.ActionCreate, Reason: in.Body.Reason,
@@ -259,11 +259,11 @@ type messagesInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Messages at most."`
 }
 
-// streamInput hands a body on as it comes in.
+// streamInput passes a body on while it arrives.
 type streamInput struct {
 	GroupPath
 	body    io.Reader
-	charset string // that it says it is in; "" where it does not
+	charset string // the declared charset; "" if none
 }
 
 // Resolve takes the body of the request.
@@ -286,7 +286,7 @@ type sessionInput struct {
 	Session string `path:"session_id" doc:"The session's id, percent-encoded." example:"s1"`
 }
 
-// groups are the routes of groups, of what was said in them, and of their nights.
+// groups adds the routes of groups, their messages and their nights.
 func (r *room) groups() {
 	add(r, operation{id: "list-groups"}, func(ctx context.Context, in *groupsInput) (reverie.GroupsReply, error) {
 		return r.service.Groups(ctx, reverie.GroupQuery{After: in.After, Limit: in.Limit,
@@ -357,7 +357,7 @@ type forgetInput struct {
 	} `nameHint:"ForgetBody" required:"false"`
 }
 
-// live are the routes of what becomes of messages, and of their authors.
+// live adds the routes of changes of messages, and of authors.
 func (r *room) live() {
 	add(r, operation{id: "edit-message"}, func(ctx context.Context, in *editMessageInput) (reverie.MessageChanged, error) {
 		return r.service.EditMessage(ctx, in.Group, reverie.MessageChange{ID: in.Message, Text: &in.Body.Text,
@@ -383,7 +383,7 @@ func (r *room) live() {
 
 const messagesExample = `{"id":"m1","author":"Ann","text":"See you on Friday","sent_at":"2026-01-15T12:30:00Z"}` + "\n"
 
-// nothingAdded is the answer to a body without one good line.
+// nothingAdded returns the problem of a body without a valid line.
 func nothingAdded(added reverie.MessagesAdded) *problem.Problem {
 	p := problem.New(http.StatusUnprocessableEntity, "not one line could be taken as a message")
 	for _, b := range added.Bad {
@@ -450,7 +450,7 @@ type proposalEvidence struct {
 	Quote     string   `json:"quote,omitempty" maxLength:"2000" doc:"Words that stand in it."`
 }
 
-// recall are the routes of bots: what they read for a turn, and what they report.
+// recall adds the routes of bots: contexts and reports of answers.
 func (r *room) recall() {
 	add(r, operation{id: "get-context"}, func(ctx context.Context, in *contextInput) (reverie.ContextReply, error) {
 		return r.service.Context(ctx, recall.ContextRequest{GroupID: in.Group, SessionID: in.id(), Query: in.Query,
@@ -491,7 +491,7 @@ type evolveInput struct {
 	Days int `query:"days" minimum:"0" maximum:"3650" default:"0" doc:"Show the model this many days of consumed messages, too."`
 }
 
-// runningReply says that a run goes on.
+// runningReply says that a run continues.
 type runningReply struct {
 	Success bool              `json:"success"`
 	GroupID string            `json:"group_id"`
@@ -542,7 +542,7 @@ type undoInput struct {
 	} `nameHint:"UndoBody" required:"false"`
 }
 
-// query is what is asked for.
+// query returns the requested undo.
 func (in *undoInput) query() reverie.UndoQuery {
 	q := reverie.UndoQuery{RunID: in.Run}
 	if b := in.Body; b != nil {
@@ -551,7 +551,7 @@ func (in *undoInput) query() reverie.UndoQuery {
 	return q
 }
 
-// runs are the routes of runs: what is begun, looked at and decided.
+// runs adds the routes for starting, reading and deciding on runs.
 func (r *room) runs() {
 	r.evolve()
 	add(r, operation{id: "list-runs"}, func(ctx context.Context, in *runsInput) (reverie.RunsReply, error) {
@@ -583,7 +583,7 @@ func (r *room) shape(v any, description string) *huma.Response {
 	return &huma.Response{Description: description, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
 }
 
-// evolve is the one route that answers in two ways.
+// evolve adds the only route with two kinds of answers.
 func (r *room) evolve() {
 	accepted := r.shape(runningReply{}, "It goes on: look at the run")
 	accepted.Headers = map[string]*huma.Param{"Location": {Description: "The run",
@@ -627,7 +627,7 @@ type linkInput struct {
 	} `nameHint:"LinkBody"`
 }
 
-// ends are the two entities of a link.
+// ends returns the two entities of a link.
 func (in *linkInput) ends() (a, b reverie.EntityEnd) {
 	return reverie.EntityEnd{GroupID: in.Group, EntityID: in.Entity}, reverie.EntityEnd{GroupID: in.Body.Group, EntityID: in.Body.Entity}
 }
@@ -639,7 +639,7 @@ type costsInput struct {
 	Limit int     `query:"limit" minimum:"1" maximum:"200" default:"100" doc:"Rows at most, of each part."`
 }
 
-// people are the routes of dreams, of people and things, and of costs.
+// people adds the routes of dreams, entities and costs.
 func (r *room) people() {
 	add(r, operation{id: "get-dream"}, func(ctx context.Context, in *struct{ GroupPath }) (reverie.DreamPage, error) {
 		return r.service.Dream(ctx, in.Group)

@@ -37,7 +37,7 @@ type replayInput struct {
 	} `nameHint:"ReplayBody"`
 }
 
-// webhooks are the routes of webhooks.
+// webhooks adds the routes of webhooks.
 func (r *room) webhooks() {
 	add(r, operation{id: "list-webhooks"}, func(ctx context.Context, in *listWebhooksInput) (reverie.WebhooksReply, error) {
 		return r.service.Webhooks(ctx, in.Group)

@@ -10,19 +10,18 @@ import (
 	"reverie/internal/reverie"
 )
 
-// loginView is what the login shows.
+// loginView is the data of the login page.
 type loginView struct {
-	Next string // where it leads
-	Bad  bool   // what was sent is no good token
+	Next string // the page after the login
+	Bad  bool   // the token that was sent is invalid
 }
 
 func (s *site) loginPage(v *visit) (any, error) {
 	return loginView{Next: localPath(v.URL.Query().Get("next"))}, nil
 }
 
-// login takes a token and sets the cookie of a session. It stands outside of the other
-// forms: who is not logged in has no token of forms, and server lets no other site send
-// one here.
+// login checks a token and sets the cookie of a session. It differs from other forms: without a login there is no
+// form token, and server rejects login forms from other sites.
 func (s *site) login(v *visit) (string, error) {
 	next := localPath(v.PostFormValue("next"))
 	session, expires, err := s.Login(v.Context(), strings.TrimSpace(v.PostFormValue("token")))

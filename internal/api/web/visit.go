@@ -17,18 +17,18 @@ import (
 	"reverie/internal/text"
 )
 
-// visit is one request for a page, or of a form.
+// visit is one request for a page or of a form.
 type visit struct {
 	*http.Request
 	site    *site
 	w       http.ResponseWriter
-	Caller  api.Caller // Scope is "" where nobody has logged in
+	Caller  api.Caller // Scope is "" without a login
 	lang    lang
-	title   string              // what the page is about, where that says more than its kind
+	title   string              // the subject of the page, if it is more specific than the page's kind
 	tab     string              // of the group's pages
-	Group   *reverie.GroupReply // that the page is about; nil for none
+	Group   *reverie.GroupReply // the page's group; nil for none
 	notices []notice
-	bad     error // what the query of the address says wrongly; the page is not shown then
+	bad     error // the mistake in the address's query; the page is not shown then
 }
 
 func (s *site) visit(w http.ResponseWriter, r *http.Request) *visit {
@@ -37,17 +37,16 @@ func (s *site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	return v
 }
 
-// t is a text of the page in the visitor's language.
+// t returns a text of the page in the visitor's language.
 func (v *visit) t(key string, args ...any) string { return v.lang.text(key, args...) }
 
-// Local tells whether nobody has to log in: no token was ever created.
+// Local reports whether no login is needed: no token exists.
 func (v *visit) Local() bool { return v.Caller == api.Anyone }
 
-// May tells whether the visitor may do what needs a scope: $.May "write".
+// May reports whether the visitor has a scope: $.May "write".
 func (v *visit) May(scope reverie.Scope) bool { return v.Caller.Scope.Covers(scope) }
 
-// about reads the group that a page is of. The page has its tabs then, and its times are
-// the group's own.
+// about reads the group of a page. The page then has the group's tabs and time zone.
 func (v *visit) about(groupID, tab string) error {
 	g, err := v.site.Group(v.Context(), groupID)
 	if err == nil {
@@ -56,7 +55,7 @@ func (v *visit) about(groupID, tab string) error {
 	return err
 }
 
-// aboutFiltered is about of a group that the visitor has chosen in a filter; "" is none.
+// aboutFiltered is about for a group chosen in a filter; "" is none.
 func (v *visit) aboutFiltered(groupID, tab string) error {
 	if groupID == "" {
 		return nil
@@ -64,7 +63,7 @@ func (v *visit) aboutFiltered(groupID, tab string) error {
 	return v.about(groupID, tab)
 }
 
-// Zone is where the page's times are told, {{when .At $.Zone}}: the group's, else UTC.
+// Zone returns the time zone of the page, {{when .At $.Zone}}: the group's, otherwise UTC.
 func (v *visit) Zone() *time.Location {
 	if v.Group != nil {
 		if loc, err := v.Group.Location(); err == nil {
@@ -74,7 +73,7 @@ func (v *visit) Zone() *time.Location {
 	return time.UTC
 }
 
-// check refuses what no text may hold, wherever it stands in the request.
+// check refuses text in the request that cannot be stored.
 func (v *visit) check() error {
 	if err := v.ParseForm(); err != nil {
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -94,7 +93,7 @@ func (v *visit) check() error {
 	return nil
 }
 
-// notice is a line that is shown once, on the page that follows a form.
+// notice is a line that is shown once, on the page after a form.
 type notice struct {
 	Key  string `json:"k"`
 	Args []any  `json:"a,omitempty"`
@@ -102,20 +101,20 @@ type notice struct {
 
 const noticeCookie = "reverie_notice"
 
-// notify has the next page say what became of a form.
+// notify shows the result of a form on the next page.
 func (v *visit) notify(key string, args ...any) { v.notices = append(v.notices, notice{key, args}) }
 
-// keepNotices hands the notices over to the next page.
+// keepNotices stores the notices for the next page.
 func (v *visit) keepNotices() {
 	if len(v.notices) == 0 {
 		return
 	}
-	if b, err := json.Marshal(v.notices); err == nil { // of strings and numbers
+	if b, err := json.Marshal(v.notices); err == nil { // strings and numbers can always be encoded
 		v.setCookie(noticeCookie, base64.RawURLEncoding.EncodeToString(b), time.Time{}, 60)
 	}
 }
 
-// takeNotices are what the form before this page has left, in words.
+// takeNotices returns the notices of the previous form as texts.
 func (v *visit) takeNotices() []string {
 	cookie, err := v.Cookie(noticeCookie)
 	if err != nil {
@@ -141,15 +140,14 @@ func (v *visit) takeNotices() []string {
 	return lines
 }
 
-// setCookie sets a cookie of the page, which no script and no other site sees. maxAge is
-// in seconds, 0 for as long as the browser runs unless it expires at an instant.
+// setCookie sets a cookie of the page, which scripts and other sites cannot read. maxAge is in seconds. With 0, the
+// cookie lasts as long as the browser runs, unless it expires at an instant.
 func (v *visit) setCookie(name, value string, expires time.Time, maxAge int) {
 	http.SetCookie(v.w, &http.Cookie{Name: name, Value: value, Path: "/ui/", Expires: expires, MaxAge: maxAge,
 		Secure: v.site.HTTPS, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 }
 
-// number reads a whole number of the query, otherwise where there is none. What is no
-// number is noted as bad.
+// number parses an integer of the query, otherwise if it is missing. An invalid number is recorded as bad.
 func (v *visit) number(name string, otherwise int) int {
 	s := cmp.Or(v.URL.Query().Get(name), strconv.Itoa(otherwise))
 	n, err := strconv.Atoi(s)
@@ -160,8 +158,7 @@ func (v *visit) number(name string, otherwise int) int {
 	return n
 }
 
-// choice reads which of some values the query has chosen: the first, where it says
-// nothing. What is none of them is noted as bad.
+// choice returns the value that the query chooses: the first by default. An unknown one is recorded as bad.
 func (v *visit) choice(name string, values []string) string {
 	chosen := cmp.Or(v.FormValue(name), values[0])
 	if !slices.Contains(values, chosen) {
