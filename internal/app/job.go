@@ -21,20 +21,20 @@ import (
 	"reverie/store"
 )
 
-// Job is a kind of run, whoever asks for it.
+// Job is a kind of run, for any caller.
 type Job struct {
 	Name reverie.Job
-	Use  string // what its model is asked for
+	Use  string // the use of its model
 	Run  jobs.Work
-	// Failed notes a window that failed; nil: failures are the group's, since its
-	// windows build on each other.
+	// Failed records the failure of a window; nil: it counts against the group, since the group's windows depend on
+	// each other.
 	Failed func(ctx context.Context, groupID string, w reverie.Window, err error) error
-	// none is the result where there is none to report but an error.
+	// none makes the result of a run that has only an error.
 	none func(groupID string, w reverie.Window, err error) any
 }
 
-// jobOf is a job by its pipeline: run works on a window, and base is what its result has
-// in common with that of the other jobs.
+// jobOf makes a job of a pipeline: run processes a window, and base returns the part of its result that all jobs
+// have.
 func jobOf[R any](name reverie.Job, use string, run func(context.Context, pipeline.LeaseHolder, string, reverie.Window) (R, error),
 	base func(*R) *pipeline.Result) Job {
 	return Job{Name: name, Use: use,
@@ -56,7 +56,7 @@ func jobOf[R any](name reverie.Job, use string, run func(context.Context, pipeli
 	}
 }
 
-// EvolveJob is evolve, as a request says.
+// EvolveJob returns the evolve job of a request.
 func (a *App) EvolveJob(p *evolve.Pipeline, req evolve.Request) Job {
 	return EvolveJobBy(func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, w reverie.Window) (evolve.Result, error) {
 		req := req
@@ -65,12 +65,12 @@ func (a *App) EvolveJob(p *evolve.Pipeline, req evolve.Request) Job {
 	})
 }
 
-// EvolveJobBy is a job whose runs are evolve's.
+// EvolveJobBy returns a job with evolve's results.
 func EvolveJobBy(run func(context.Context, pipeline.LeaseHolder, string, reverie.Window) (evolve.Result, error)) Job {
 	return jobOf(reverie.JobEvolve, config.UseEvolve, run, func(r *evolve.Result) *pipeline.Result { return &r.Result })
 }
 
-// ImpressionJob is impression, as a request says.
+// ImpressionJob returns the impression job of a request.
 func (a *App) ImpressionJob(p *entity.Pipeline, req entity.Request) Job {
 	return jobOf(reverie.JobImpression, config.UseObserve,
 		func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, w reverie.Window) (entity.Result, error) {
@@ -96,7 +96,7 @@ func (a *App) ImpressionOnDemand(p *entity.Pipeline, req entity.Request) Job {
 	return j
 }
 
-// ExtractJob is extraction of sessions, as a request says.
+// ExtractJob returns the job that extracts sessions.
 func (a *App) ExtractJob(p *session.Pipeline, req session.Request) Job {
 	j := jobOf(reverie.JobExtract, config.UseExtract,
 		func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, w reverie.Window) (session.Result, error) {
@@ -114,7 +114,7 @@ func (a *App) ExtractJob(p *session.Pipeline, req session.Request) Job {
 	return j
 }
 
-// DreamJob is dreaming, as a request says.
+// DreamJob returns the dream job of a request.
 func (a *App) DreamJob(p *dream.Pipeline, req dream.Request) Job {
 	j := jobOf(reverie.JobDream, config.UseDream,
 		func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, _ reverie.Window) (dream.Result, error) {
@@ -132,7 +132,7 @@ func (a *App) DreamJob(p *dream.Pipeline, req dream.Request) Job {
 	return j
 }
 
-// MaintainJob is maintenance, as a request says.
+// MaintainJob returns the maintenance job of a request.
 func (a *App) MaintainJob(k *maintain.Keeper, req maintain.Request) Job {
 	return jobOf(reverie.JobMaintain, "",
 		func(ctx context.Context, hold pipeline.LeaseHolder, groupID string, _ reverie.Window) (maintain.Result, error) {
@@ -142,21 +142,21 @@ func (a *App) MaintainJob(k *maintain.Keeper, req maintain.Request) Job {
 		}, func(r *maintain.Result) *pipeline.Result { return &r.Result })
 }
 
-// runner does a job, told to whoever watches.
+// runner returns the runner of a job, which reports to the monitors.
 func (a *App) runner(j Job) *jobs.Runner {
 	return &jobs.Runner{Job: j.Name, Store: a.Store, Leases: a.Leases(), Work: j.Run, WindowFailed: j.Failed, Rule: a.parkRule(),
 		Instrument: a.instrument(j.Name), Ended: a.sendNotices, Now: a.Clock, Log: a.Log}
 }
 
-// RunOne does a job on what a person or a client asks for, and says where the group is
-// parked for it now. The last window always has a result of the job's.
+// RunOne runs a job for a person or a client, and says if the group is parked for it now. The last window always
+// has a result of the job.
 func (a *App) RunOne(ctx context.Context, j Job, req jobs.Request) jobs.GroupResult {
 	res := a.runner(j).RunOne(ctx, req)
 	if res.Parked {
 		a.tell("reverie: ", fmt.Sprintf("group %q is parked: --due and --all pass it over until `reverie groups resume %s`", res.GroupID, res.GroupID))
 	}
 	last := res.Last()
-	// What this process began where it has lost the group is another's to report.
+	// If this process has lost the group's lease, the new holder reports the run.
 	if last.Result == nil || errors.Is(res.Err, reverie.ErrBusy) || errors.Is(res.Err, reverie.ErrLeaseLost) {
 		last.RunOutcome = jobs.RunOutcome{Result: j.none(res.GroupID, req.Window, res.Err)}
 		res.Windows = []jobs.Report{last}
@@ -164,7 +164,7 @@ func (a *App) RunOne(ctx context.Context, j Job, req jobs.Request) jobs.GroupRes
 	return res
 }
 
-// tell tells a person something; a process that stays has it in its log.
+// tell prints a message to a person, or logs it in a long-running process.
 func (a *App) tell(prefix, text string) {
 	if a.Resident {
 		a.Log.Warn(text)
@@ -173,12 +173,12 @@ func (a *App) tell(prefix, text string) {
 	a.Notify(prefix + text)
 }
 
-// Evolved is what came of evolve on one group, and of its impressions, which follow.
+// Evolved is the result of evolve in one group, and of the impressions that follow.
 type Evolved struct {
 	Run     jobs.Report      // its result is an evolve.Result
-	Next    entity.Result    // the zero one where nothing waited
-	NextErr error            // of what came after evolve
-	Parked  *reverie.Setback // why impressions are passed over; nil: they are not
+	Next    entity.Result    // zero if nothing was pending
+	NextErr error            // error after evolve
+	Parked  *reverie.Setback // why impressions are skipped; nil: they are not
 }
 
 // Evolve takes in a window of one group under its lease, and has its impressions follow
@@ -201,17 +201,16 @@ func (a *App) Evolve(ctx, open context.Context, p Pipelines, g reverie.Group, re
 	return end, done.Err
 }
 
-// Queue is the store as the impression job sees it: what is pending in it are
-// messages that evolve has taken in.
+// Queue returns the store for the impression job: its pending messages are those that evolve has consumed.
 func (a *App) Queue() store.Queue { return a.Store.For(reverie.JobImpression) }
 
-// Follows tells whether people and things of a group are followed.
+// Follows reports whether a group has impressions on.
 func (a *App) Follows(g reverie.Group) bool {
 	return g.Impressions == "on" || g.Impressions == "" && a.Config.Impression.Enabled
 }
 
-// Followed is a plan that leaves out the groups whose people are not followed: what
-// waits there, from when they were, goes on waiting.
+// Followed returns a plan without the groups that have impressions off. Messages that became pending while they
+// were on stay pending.
 func (a *App) Followed(plan jobs.Plan) jobs.Plan {
 	return func(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
 		if !a.Follows(g.Group) {
@@ -221,9 +220,8 @@ func (a *App) Followed(plan jobs.Plan) jobs.Plan {
 	}
 }
 
-// Impressions is the fan-out of the impression job that follows one of evolve, over the
-// same groups: it takes what waits, from this time or from before. It is nil where evolve
-// was stopped, after which nothing is begun, and where no model observes.
+// Impressions returns the fan-out of the impression job after one of evolve, over the same groups. It processes
+// everything that is pending for the job. It is nil if evolve was stopped, or if no model can observe.
 func (f *FanOut) Impressions(p *entity.Pipeline, plan jobs.Plan, summary jobs.Summary, err error) *FanOut {
 	if partial := (*jobs.PartialError)(nil); summary.Stopped != "" || err != nil && !errors.As(err, &partial) {
 		return nil
@@ -239,14 +237,13 @@ func (f *FanOut) Impressions(p *entity.Pipeline, plan jobs.Plan, summary jobs.Su
 	return next
 }
 
-// observeAfter has the impression job follow evolve on a window of one group, whose
-// lease is held.
+// observeAfter runs the impression job after evolve on a window of one group, whose lease is held.
 func (a *App) observeAfter(ctx context.Context, p *entity.Pipeline, held *jobs.Held, g reverie.Group, w reverie.Window, end *Evolved) error {
 	due, err := a.Store.DueGroups(ctx, reverie.DueQuery{Job: reverie.JobImpression, GroupID: g.ID, Limit: 1})
 	if err != nil {
 		return err
 	}
-	if len(due) == 0 { // but one that was killed may lack its last line
+	if len(due) == 0 { // a killed run may lack only its end
 		return a.settleGroup(ctx, held, reverie.JobImpression)
 	}
 	if p == nil {
@@ -265,13 +262,13 @@ func (a *App) observeAfter(ctx context.Context, p *entity.Pipeline, held *jobs.H
 	return done.Err
 }
 
-// withoutModel says of a job that was not asked for by itself that it is passed over.
+// withoutModel reports that a job is skipped that nobody asked for explicitly.
 func (a *App) withoutModel(job reverie.Job) {
 	a.Log.Warn("job passed over: offline cannot do it; it needs a model", "job", job)
 }
 
-// Subjects are the names of what changed. Those that cannot be read are left out:
-// the changes are written all the same.
+// Subjects returns the names of the changed entities. It omits names that cannot be read, since the changes are
+// stored all the same.
 func (a *App) Subjects(ctx context.Context, groupID string, changes []reverie.EntityChange) map[string]string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -282,25 +279,24 @@ func (a *App) Subjects(ctx context.Context, groupID string, changes []reverie.En
 	return names
 }
 
-// DreamRule says when groups dream that do not say otherwise, as configured.
+// DreamRule returns the configured rule for groups without their own.
 func (a *App) DreamRule() reverie.DreamRule {
 	d := a.Config.Dream
 	return reverie.DreamRule{Idle: d.Idle.Duration, Sessions: d.Sessions, Interval: d.Interval.Duration, Silence: a.Config.Session.Silence.Duration}
 }
 
-// DueDreams finds out which groups are due to dream.
+// DueDreams determines which groups are due to dream.
 type DueDreams struct {
 	*App
 	mu     sync.Mutex
-	why    string // why the group that was asked about last is not due
-	unread int    // groups in which nothing is new, but extraction has something to read
+	why    string // why the last examined group is not due
+	unread int    // groups without new material that extraction can still provide
 }
 
-// DueDreams finds out which groups are due to dream.
+// DueDreams returns a DueDreams without results.
 func (a *App) DueDreams() *DueDreams { return &DueDreams{App: a} }
 
-// Plan is one window for a group that is due, and none for another. A group whose
-// rule cannot be read fails by itself.
+// Plan returns one window for a due group, and none for another. A group with an invalid rule fails alone.
 func (d *DueDreams) Plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
 	rule, err := g.DreamRule(d.DreamRule())
 	if err != nil {
@@ -325,7 +321,7 @@ func (d *DueDreams) Plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, 
 
 const nothingDue = "nothing is due: no group has gone quiet, or gathered enough sessions, with anything new, paused groups left out"
 
-// Nothing is what to say where no group was due: of a single one, why.
+// Nothing returns the message if no group was due; for a single group, the reason.
 func (d *DueDreams) Nothing(groupID string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -335,7 +331,7 @@ func (d *DueDreams) Nothing(groupID string) string {
 	case groupID == "":
 		return nothingDue
 	case d.why == "":
-		_, d.why = dream.Due(reverie.DreamSigns{}, d.DreamRule(), d.Clock()) // no session of it is new
+		_, d.why = dream.Due(reverie.DreamSigns{}, d.DreamRule(), d.Clock()) // it has no new session
 	}
 	return "nothing is due: " + d.why
 }
@@ -347,10 +343,10 @@ func groups(n int) string {
 	return fmt.Sprintf("%d groups", n)
 }
 
-// anything is the rule by which every session is due that has gathered something.
+// anything is the rule by which every session with new messages is due.
 var anything = reverie.SessionRule{Tokens: 1, ToolCalls: 1, Turns: 1, Asked: true}
 
-// Sessions are those that are due, or all that have gathered something.
+// Sessions returns the queue of due sessions, or of all with new messages.
 func (a *App) Sessions(all bool) store.SessionQueue {
 	if all {
 		return a.Store.Sessions(anything)
@@ -370,8 +366,7 @@ func DueSessions(queue store.SessionQueue) jobs.Plan {
 	}
 }
 
-// listed is a job on sessions that were listed before: one may have become part of another
-// since.
+// listed is a job on sessions that were listed earlier: one may have been merged into another since.
 func listed(j Job) Job {
 	run := j.Run
 	j.Run = func(ctx context.Context, held *jobs.Held, g reverie.DueGroup, w reverie.Window) (jobs.RunOutcome, error) {
@@ -384,12 +379,12 @@ func listed(j Job) Job {
 	return j
 }
 
-// noteSession counts a failure against a session. A success has forgotten those before.
+// noteSession counts a failure of a session. A success has reset the count.
 func (a *App) noteSession(ctx context.Context, groupID string, w reverie.Window, err error) error {
 	sessionID := w.SessionID
 	setback, err := a.Store.NoteSession(ctx, groupID, sessionID, err.Error(), a.parkRule())
 	switch {
-	case errors.Is(err, reverie.ErrNotFound): // it has become part of another
+	case errors.Is(err, reverie.ErrNotFound): // it was merged into another one
 		return nil
 	case err != nil || setback.ParkedAt == nil:
 	case a.Resident:
@@ -402,8 +397,8 @@ func (a *App) noteSession(ctx context.Context, groupID string, w reverie.Window,
 	return err
 }
 
-// FindSession is the session of a group, or, where none is named, of whichever group
-// has one of that id. All groups that have one are named where several do.
+// FindSession returns a session of a group, or, without a group, of any group with that session id. If several
+// groups have one, the error names them.
 func (a *App) FindSession(ctx context.Context, groupID, sessionID string) (reverie.Session, error) {
 	if groupID != "" {
 		s, err := a.Store.Session(ctx, groupID, sessionID)

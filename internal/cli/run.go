@@ -15,7 +15,7 @@ import (
 	"reverie/jobs"
 )
 
-// took is how long a run was under way.
+// took returns the duration of a run.
 func took(r reverie.Run) string {
 	if r.FinishedAt == nil {
 		return "-"
@@ -37,7 +37,7 @@ func changed(st reverie.Stats) string {
 		some(st.Archived, "%d archived"), some(st.Pruned, "%d pruned"))
 }
 
-// waiting says how many lines of a held run wait: what else it made is applied.
+// waiting says how many lines of a run are held; the others are applied.
 func waiting(r reverie.Run) string {
 	if r.Status != reverie.RunHeld || r.Stats.Held == 0 {
 		return ""
@@ -45,14 +45,13 @@ func waiting(r reverie.Run) string {
 	return ", " + Plural(r.Stats.Held, "line")
 }
 
-// windowOf names a run's window in a table: by the dates that it covers, else by
-// its instants.
+// windowOf names a run's window in a table: by its dates, otherwise by its instants.
 func windowOf(r reverie.Run, cal jobs.Calendar) string {
 	if dates := datesOf(r, cal); dates != "" {
 		return dates
 	}
 	switch {
-	case r.Stats.OpenEnded: // up to when it ran
+	case r.Stats.OpenEnded: // the end of the run
 		return Stamp(r.WindowSince) + ".."
 	case r.WindowSince.UTC().Year() == r.WindowUntil.UTC().Year():
 		return Stamp(r.WindowSince) + ".." + r.WindowUntil.UTC().Format("01-02 15:04")
@@ -60,8 +59,7 @@ func windowOf(r reverie.Run, cal jobs.Calendar) string {
 	return Stamp(r.WindowSince) + ".." + Stamp(r.WindowUntil)
 }
 
-// datesOf are the dates of the group's calendar that a run's window covers, ""
-// where it is no whole dates.
+// datesOf returns the dates of the group's calendar in a run's window, "" if it is not whole dates.
 func datesOf(r reverie.Run, cal jobs.Calendar) string {
 	first, last, whole := cal.Dates(r.WindowSince, r.WindowUntil)
 	switch {
@@ -73,7 +71,7 @@ func datesOf(r reverie.Run, cal jobs.Calendar) string {
 	return first.Date + ".." + last.Date
 }
 
-// USD is an amount of money. Nothing is empty, and a little is not nothing.
+// USD formats an amount of money. Zero is "", and a small amount is not shown as zero.
 func USD(amount float64) string {
 	switch {
 	case amount == 0:
@@ -84,8 +82,7 @@ func USD(amount float64) string {
 	return fmt.Sprintf("%.4f", amount)
 }
 
-// PrintRuns shows a table of runs. What is the same in all of them because it was
-// asked for is left out.
+// PrintRuns shows a table of runs, without columns that the query fixes.
 func (con *Console) PrintRuns(runs []reverie.RunEntry, q reverie.RunQuery, calendars map[string]jobs.Calendar) error {
 	type shownRun struct {
 		reverie.RunEntry
@@ -108,7 +105,7 @@ func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs
 	type heldPlan struct {
 		reverie.HeldPlan
 		Changes []reverie.Change
-		What    string // how much of its chunk it is
+		What    string // how much of its chunk is held
 	}
 	page := struct {
 		reverie.Run
@@ -122,7 +119,7 @@ func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs
 		Held         []heldPlan
 	}{Run: d.Run, Dates: datesOf(d.Run, cal), Spent: spent(d.Spend), Changes: d.Changes,
 		Entities: con.entityChanges(d.Entities, d.Names), Facts: runFacts(d.Decisions, d.Held), Chunks: d.Chunks, Calls: d.Calls}
-	if d.Run.Job == reverie.JobPropose { // it has read nothing
+	if d.Run.Job == reverie.JobPropose { // it has read no messages
 		page.Chunks = nil
 	}
 	waits := false
@@ -144,13 +141,13 @@ func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs
 	return con.Page("run", page)
 }
 
-// runFact is a fact that a run decided on.
+// runFact is a decision of a run.
 type runFact struct {
 	reverie.Decision
-	HeldWith string // where its chunk is held whole, how that stands
+	HeldWith string // if its whole chunk is held, the state of that plan
 }
 
-// Shown is the decision under its fact.
+// Shown returns the decision for display below its fact.
 func (f runFact) Shown() shownDecision { return showDecision(f.Decision, f.Statement) }
 
 // runFacts are the decisions of a run that tell more than its changes: where a fact was
@@ -176,7 +173,7 @@ func runFacts(list []reverie.Decision, held []reverie.HeldPlan) (facts []runFact
 	return facts
 }
 
-// whatNext says what there is to do about a run that did not do all it should.
+// whatNext says what to do about a run that did not finish everything.
 func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
 	if r.UndoneAt != nil {
 		return nil
@@ -211,19 +208,18 @@ func whatNext(r reverie.Run, waits bool, g reverie.GroupEntry) []string {
 	return lines
 }
 
-// LetPass says how much of a plan was applied that a run would have held.
+// LetPass says how many steps of an applied plan a run would have held.
 func LetPass(steps int) string {
 	return Plural(steps, "step") + " of it would have been held, and a person let it pass"
 }
 
-// spent sums up what a run's calls have cost.
+// spent formats the cost of a run's calls.
 func spent(s reverie.Spend) string {
 	return fmt.Sprintf("%s, %d tokens in, %d out, %s USD", Plural(s.Calls, "call"), s.InputTokens, s.OutputTokens,
 		cmp.Or(USD(s.CostUSD), "0"))
 }
 
-// outcome is a run of any job as it is shown when it ends: what it did, in a line and on
-// what grounds.
+// outcome is what is shown when a run of any job ends: its effects in one line, and their evidence.
 type outcome struct {
 	pipeline.Result
 	Head, Because, Line, Narrative, Summary string
@@ -233,19 +229,19 @@ type outcome struct {
 	Folded   *reverie.SessionSummary
 }
 
-// shownChange is a change of memories; one that closes an open thread is shown otherwise.
+// shownChange is a change of a memory; closing an open thread is shown differently.
 type shownChange struct {
 	reverie.Change
 	Closed bool
 }
 
-// open is a change that closes nothing.
+// open returns a change that closes nothing.
 func open(c reverie.Change) shownChange { return shownChange{Change: c} }
 
-// shortRun is how much of a run's id tells it from others: its time, and 12 bits of chance.
+// shortRun is the number of characters of a run's id that identify it: its time, and 12 random bits.
 const shortRun = 18
 
-// printOutcome shows a run of which the first line begins with of.
+// printOutcome shows a run; the first line begins with of.
 func (con *Console) printOutcome(of string, r pipeline.Result, took time.Duration, page outcome) error {
 	s := con.Style()
 	id := s.Dim("run " + r.RunID)
@@ -263,8 +259,7 @@ func (con *Console) printOutcome(of string, r pipeline.Result, took time.Duratio
 	return con.Page("outcome", page)
 }
 
-// onDate leads with the date of a run's window, which is "" where it need not be told
-// from others.
+// onDate prefixes a text with the date of a run's window, if there is one.
 func onDate(date, text string) string { return strings.TrimLeft(date+"  "+text, " ") }
 
 // PrintResult shows a run of evolve to a person.
@@ -276,7 +271,7 @@ func (con *Console) PrintResult(r evolve.Result, took time.Duration, date, line 
 	return con.printOutcome(onDate(date, con.Style().Bold(Visible(r.GroupID))+" "), r.Result, took, page)
 }
 
-// Status colours how a run stands.
+// Status colours the status of a run.
 func (s Style) Status(status reverie.RunStatus) string {
 	switch status {
 	case reverie.RunSucceeded:
@@ -288,12 +283,12 @@ func (s Style) Status(status reverie.RunStatus) string {
 	}
 }
 
-// Counts sums a run up in one line; what is zero and mostly is, is left out.
+// Counts sums up a run in one line, without counts that are usually zero and are.
 func Counts(job reverie.Job, st reverie.Stats) string {
 	switch job {
 	case reverie.JobMaintain:
 		return fmt.Sprintf("%d archived, %d pruned", st.Archived, st.Pruned)
-	case reverie.JobPropose: // it has read nothing
+	case reverie.JobPropose: // it has read no messages
 		return Effects(job, st)
 	case reverie.JobDream:
 		taken := "nothing"
@@ -307,7 +302,7 @@ func Counts(job reverie.Job, st reverie.Stats) string {
 	return listed("; ", Effects(job, st), messages, some(st.Folded, "%d folded"), some(st.Deferred, "%d pending"))
 }
 
-// Effects sums up what a run made of what is remembered.
+// Effects sums up the effects of a run on memories.
 func Effects(job reverie.Job, st reverie.Stats) string {
 	text := fmt.Sprintf("%d kept, %d updated, %d created, %d deleted", st.Kept, st.Updated, st.Created, st.Deleted)
 	if job == reverie.JobImpression {
@@ -317,13 +312,13 @@ func Effects(job reverie.Job, st reverie.Stats) string {
 		some(st.Archived, "%d archived"))
 }
 
-// first are the first n of a list.
+// first returns the first n of a list.
 func first(n int, list []reverie.Refusal) []reverie.Refusal { return list[:min(n, len(list))] }
 
-// more is how many of so many are left behind the first n.
+// more returns how many remain after the first n.
 func more(n, of int) int { return max(of-n, 0) }
 
-// quotes are the first n quotes of a change, the last of which says how many more there are.
+// quotes returns the first n quotes of a change; the last one says how many more there are.
 func quotes(n int, evidence []reverie.Evidence) (lines []string) {
 	for _, e := range evidence[:min(n, len(evidence))] {
 		lines = append(lines, fmt.Sprintf("%s: “%s”", Visible(e.Author), Visible(text.Excerpt(e.Quote, 100))))
@@ -334,15 +329,14 @@ func quotes(n int, evidence []reverie.Evidence) (lines []string) {
 	return lines
 }
 
-// ExtractReply is a result in the shape of the API.
+// ExtractReply converts a result for the API.
 func ExtractReply(r session.Result) reverie.ExtractReply {
 	return reverie.ExtractReply{RunSummary: r.Result.Summary("nothing waits"), Job: reverie.JobExtract,
 		SessionID: r.SessionID, ExtractionTime: r.Ended(), Stats: r.Stats.Evolve(),
 		Changes: reverie.ChangeReplies(r.Changes), Summary: r.Summary, Folded: r.Folded}
 }
 
-// PrintExtraction shows a run of extraction to a person: the facts and the summary,
-// and on what grounds.
+// PrintExtraction shows a run of extraction: the facts and the summary, with evidence.
 func (con *Console) PrintExtraction(r session.Result, took time.Duration) error {
 	if r.NoNew {
 		return con.Say("%s  %s: nothing waits to be extracted\n", Visible(r.GroupID), Visible(r.SessionID))
@@ -354,14 +348,14 @@ func (con *Console) PrintExtraction(r session.Result, took time.Duration) error 
 	return err
 }
 
-// factsOf are the changes of a session's facts; the summary is told by itself.
+// factsOf returns the changes of a session's facts, without the summary.
 func factsOf(r session.Result) []reverie.Change {
 	return slices.DeleteFunc(slices.Clone(r.Changes), func(c reverie.Change) bool {
 		return slices.Contains(r.Recaps, c.MemoryID)
 	})
 }
 
-// covers says which part of a session a rolling summary is about.
+// covers says which part of a session a rolling summary covers.
 func covers(f *reverie.SessionSummary) string {
 	return fmt.Sprintf("%s, %s, from %s to %s UTC", Plural(f.Turns, "turn"), Plural(f.Messages, "message"),
 		Stamp(f.CoversSince), Stamp(f.CoversUntil))

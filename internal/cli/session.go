@@ -8,14 +8,13 @@ import (
 	"reverie/internal/text"
 )
 
-// SessionEntry is a session as --json shows it.
+// SessionEntry is the JSON of a session.
 type SessionEntry struct {
 	reverie.Session
-	Due bool `json:"due"` // for extraction, or for a fold alone
+	Due bool `json:"due"` // for extraction, or only for a fold
 }
 
-// toDue says how far a session has come to its next extraction: 3 of 5 turns. What
-// is no limit is left out.
+// toDue says how close a session is to its next extraction: 3 of 5 turns. Limits that are off are omitted.
 func toDue(s reverie.Session, rule reverie.SessionRule) string {
 	var parts []string
 	for _, l := range []struct {
@@ -30,8 +29,7 @@ func toDue(s reverie.Session, rule reverie.SessionRule) string {
 	return strings.Join(parts, ", ")
 }
 
-// PrintSessions shows a page of so many sessions; the group is left out where it was asked
-// for.
+// PrintSessions shows a page of sessions, of total in all, without the group's column if one group was selected.
 func (con *Console) PrintSessions(list []SessionEntry, f reverie.SessionFilter, total int) error {
 	err := con.Page("sessions", struct {
 		Sessions []SessionEntry
@@ -43,13 +41,13 @@ func (con *Console) PrintSessions(list []SessionEntry, f reverie.SessionFilter, 
 	return err
 }
 
-// SessionDetail is everything that is known of a session.
+// SessionDetail is everything known about a session.
 type SessionDetail struct {
 	Session SessionEntry            `json:"session"`
 	Rolling *reverie.SessionSummary `json:"rolling_summary"` // null: no turn is folded yet
-	Open    []reverie.Message       `json:"verbatim"`        // what it does not cover
+	Open    []reverie.Message       `json:"verbatim"`        // messages that it does not cover
 	Summary *reverie.Memory         `json:"summary"`         // the summary memory; null before the first extraction
-	Facts   []reverie.Memory        `json:"facts"`           // active memories that the session taught
+	Facts   []reverie.Memory        `json:"facts"`           // active memories extracted from the session
 }
 
 // PrintSession shows a session as a page.
@@ -64,7 +62,7 @@ func (con *Console) PrintSession(d SessionDetail, rule reverie.SessionRule) erro
 	return con.Page("session", page)
 }
 
-// author names who wrote a message, and as what.
+// author returns the author of a message, with the role.
 func author(m reverie.Message) string {
 	if m.Role == reverie.RoleUser {
 		return Visible(m.Author)
@@ -72,7 +70,7 @@ func author(m reverie.Message) string {
 	return strings.TrimSpace(Visible(m.Author) + " (" + string(m.Role) + ")")
 }
 
-// dueText says whether a session is due, and if not, what it lacks.
+// dueText says whether a session is due, and if not, what is missing.
 func (con *Console) dueText(e SessionEntry, rule reverie.SessionRule) string {
 	so := toDue(e.Session, rule)
 	switch {
@@ -92,7 +90,7 @@ func (con *Console) dueText(e SessionEntry, rule reverie.SessionRule) string {
 	return so
 }
 
-// tally counts what a session holds.
+// tally formats the counts of a session.
 func tally(t reverie.Tally) string {
 	return listed(", ", Plural(t.Messages, "message"), Plural(t.Turns, "turn"), text.Grouped(t.Tokens)+" tokens",
 		things(t.ToolCalls, "tool call", ""))

@@ -41,7 +41,7 @@ func DreamTypeOf(m Memory) DreamType {
 	return ""
 }
 
-// IsNarrative tells whether a memory is the narrative of a group's dreams.
+// IsNarrative reports whether a memory is the narrative of a group's dreams.
 func IsNarrative(m Memory) bool { return m.Kind == KindDream && slices.Contains(m.Tags, TagSummary) }
 
 // DreamRule says when a group is due to dream.

@@ -11,7 +11,7 @@ import (
 // creation time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// IsID tells whether s has the form of an identifier made by [NewID].
+// IsID reports whether s has the form of an identifier made by [NewID].
 func IsID(s string) bool { return uuid.Validate(s) == nil && len(s) == 36 }
 
 // IDKind is the kind of thing that an id names.

@@ -354,7 +354,7 @@ type DreamPage struct {
 	SessionID string       `json:"through_session,omitempty"`
 	DreamTime *time.Time   `json:"dream_time,omitempty"`
 	Status    RunStatus    `json:"status,omitempty"`    // of the last dream
-	Sources   *DreamCounts `json:"material,omitempty"`  // what it took in
+	Sources   *DreamCounts `json:"material,omitempty"`  // the material that it used
 	Message   string       `json:"message,omitempty"`   // set if there is nothing to show
 	Held      []string     `json:"held_runs,omitempty"` // dreams that wait for a person
 	Narrative *DreamItem   `json:"narrative"`

@@ -19,7 +19,7 @@ import (
 	"reverie/jobs"
 )
 
-// selection is which groups and windows a job was asked for.
+// selection is the groups and windows that a job's flags select.
 type selection struct {
 	group, session string
 	due, all       bool
@@ -28,8 +28,7 @@ type selection struct {
 	dryRun         bool
 }
 
-// flags are --group, --due, --all and what goes with them, for a command that does what its
-// verb says.
+// flags adds --group, --due, --all and related flags.
 func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 	groupFlag(cmd, &f.group, "the group to "+verb)
 	fl := cmd.Flags()
@@ -53,7 +52,7 @@ func (f *selection) flags(a *app, cmd *cobra.Command, verb string) {
 	})
 }
 
-// windowFlags are --since and --until. Each group reads them in its own zone.
+// windowFlags adds --since and --until, which each group reads in its own zone.
 func (f *selection) windowFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.since, "since", "", "start at this date or instant, which is included")
 	cmd.Flags().StringVar(&f.until, "until", "", "stop before this date or instant")
@@ -63,7 +62,7 @@ func (f *selection) windowFlags(cmd *cobra.Command) {
 	})
 }
 
-// lines tells whether there are several answers: JSON has each on a line then.
+// lines reports whether there may be several answers: JSON then has one per line.
 func (f selection) lines() bool { return f.due || f.all }
 
 // plan says which windows of a group --due or --all mean, of those of which store
@@ -77,7 +76,7 @@ func (f selection) plan(a *app, store jobs.PendingStore) jobs.Plan {
 	}
 	return func(_ context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
 		w, err := f.window(g.Group)
-		if err != nil { // the flags have been read already: it is the group's zone
+		if err != nil { // the flags are valid, so the group's zone is not
 			return jobs.Agenda{}, err
 		}
 		if err := f.inOrder(w, a.Now()); err != nil {
@@ -87,7 +86,7 @@ func (f selection) plan(a *app, store jobs.PendingStore) jobs.Plan {
 	}
 }
 
-// window reads --since and --until for a group.
+// window parses --since and --until for a group.
 func (f selection) window(g reverie.Group) (w reverie.Window, err error) {
 	if w.Since, err = instant(g, f.since); err != nil {
 		return w, usageError(fmt.Errorf("--since: %w", err))
@@ -98,7 +97,7 @@ func (f selection) window(g reverie.Group) (w reverie.Window, err error) {
 	return w, nil
 }
 
-// inOrder refuses a window without any time in it, before a group is blamed for it.
+// inOrder refuses an empty window, before it counts as a failure of a group.
 func (f selection) inOrder(w reverie.Window, now time.Time) error {
 	switch {
 	case w.Since.IsZero():
@@ -111,7 +110,7 @@ func (f selection) inOrder(w reverie.Window, now time.Time) error {
 	return nil
 }
 
-// groupAndWindow are what --group, --since and --until mean.
+// groupAndWindow returns what --group, --since and --until select.
 func (f selection) groupAndWindow(ctx context.Context, a *app) (g reverie.Group, w reverie.Window, err error) {
 	if g, err = a.Store.Group(ctx, f.group); err != nil {
 		return g, w, err
@@ -131,19 +130,19 @@ func (a *app) knownGroup(ctx context.Context, id string) error {
 	return err
 }
 
-// printer prints what becomes of a job.
+// printer returns the printer of a job's fan-out.
 func (a *app) printer(job reverie.Job) cli.FanOutPrinter {
 	return cli.FanOutPrinter{Console: &a.Console, Job: job, Subjects: a.Subjects}
 }
 
-// ending is how a fan-out ended, and what went wrong in printing that.
+// ending is the end of a fan-out, and the error of printing it.
 type ending struct {
 	jobs.Summary
 	err, said error
 }
 
-// runMany does a job over groups, and prints what becomes of them. When ctx ends no
-// further group is begun; when work ends, those under way are cut.
+// runMany runs a job over groups, and prints the results. When ctx ends it starts no further group; when work ends,
+// running ones are aborted.
 func (a *app) runMany(ctx, work context.Context, batch *application.FanOut, nothing func() string) ending {
 	out := a.printer(batch.Job)
 	batch.Show, batch.ShowGroup = out.Window, out.Group
@@ -151,7 +150,7 @@ func (a *app) runMany(ctx, work context.Context, batch *application.FanOut, noth
 	return ending{s, err, out.Summary(s, err, nothing())}
 }
 
-// runAll is runMany within [jobs] grace, and the error that it ends with.
+// runAll is runMany with [jobs] grace, and returns the error for the exit code.
 func (a *app) runAll(ctx context.Context, batch *application.FanOut, f selection, nothing func() string) error {
 	batch.Shard, batch.GroupID, batch.IgnoreRetry, batch.DryRun = f.shard, f.group, f.all, f.dryRun
 	if f.dryRun {
@@ -183,8 +182,8 @@ func (a *app) planAll(ctx context.Context, batch *application.FanOut, nothing fu
 	return errors.Join(failed, fanOutError(ctx, s, err))
 }
 
-// impressionsAfter has impressions follow a fan-out of evolve by a plan of theirs, and
-// says not a word where nothing waits.
+// impressionsAfter runs impressions after a fan-out of evolve, with their own plan. It prints nothing if nothing is
+// pending.
 func (a *app) impressionsAfter(ctx, work context.Context, evolves *application.FanOut, done ending, p *entity.Pipeline,
 	plan jobs.Plan) error {
 	err := fanOutError(ctx, done.Summary, done.err)
@@ -196,8 +195,7 @@ func (a *app) impressionsAfter(ctx, work context.Context, evolves *application.F
 	return errors.Join(done.said, gravest(err, fanOutError(ctx, next.Summary, errors.Join(next.err, next.said))))
 }
 
-// runOne does a job on a window of one group and prints what came of it, also when it
-// failed. watch shows its progress.
+// runOne runs a job on a window of one group and prints the result, also after a failure. watch shows its progress.
 func (a *app) runOne(ctx context.Context, j application.Job, g reverie.Group, w reverie.Window, f selection,
 	watch func() (stop func())) error {
 	stop := func() {}
@@ -218,7 +216,7 @@ func (a *app) runOne(ctx context.Context, j application.Job, g reverie.Group, w 
 	return done.Err
 }
 
-// printRun shows one run to a person.
+// printRun shows one run.
 func (a *app) printRun(ctx context.Context, result any, took time.Duration, date string) error {
 	switch r := result.(type) {
 	case evolve.Result:
@@ -235,7 +233,7 @@ func (a *app) printRun(ctx context.Context, result any, took time.Duration, date
 	return nil
 }
 
-// writeJSON writes a document, or one of many lines.
+// writeJSON writes a document, indented or on one line.
 func (a *app) writeJSON(v any, line bool) error {
 	if line {
 		return a.WriteJSONLine(v)

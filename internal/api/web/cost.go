@@ -10,15 +10,15 @@ import (
 	"reverie/internal/text"
 )
 
-// costDays are the spans of days that costs can be looked at.
+// costDays are the periods, in days, for which costs can be shown.
 var costDays = []int{7, api.CostDays, 90, 180}
 
-// costView says what models have cost.
+// costView is the cost of models.
 type costView struct {
 	reverie.CostsReply
 	Span  int // days
 	Spans []int
-	Free  bool // nothing cost anything: the picture is of tokens
+	Free  bool // nothing cost anything: the picture shows tokens
 	Chart chart
 }
 
@@ -31,7 +31,7 @@ func (s *site) costPage(v *visit) (any, error) {
 	if err := v.aboutFiltered(groupID, "cost"); err != nil {
 		return nil, err
 	}
-	until := v.site.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) // today is in it
+	until := v.site.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) // includes today
 	reply, err := s.Costs(v.Context(), reverie.CostQuery{GroupID: groupID, Since: until.AddDate(0, 0, -span),
 		Until: until, Limit: api.MaxPage})
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *site) costPage(v *visit) (any, error) {
 	return d, nil
 }
 
-// draw makes the picture of the days, those without calls included.
+// draw draws the picture of the days, including those without calls.
 func (d *costView) draw(v *visit, until time.Time) {
 	days := map[string]reverie.Cost{}
 	for _, c := range d.Days {
@@ -72,12 +72,12 @@ func (d *costView) draw(v *visit, until time.Time) {
 	d.Chart.First, d.Chart.Last = first, last
 }
 
-// Newest are the days, the newest first.
+// Newest returns the days, newest first.
 func (d costView) Newest() []reverie.Cost {
 	days := slices.Clone(d.Days)
 	slices.Reverse(days)
 	return days
 }
 
-// Tokens is what all calls read and wrote.
+// Tokens returns the tokens read and written by all calls.
 func (d costView) Tokens() int { return d.Total.InputTokens + d.Total.OutputTokens }

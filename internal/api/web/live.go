@@ -19,14 +19,14 @@ import (
 const (
 	liveURL       = "/ui/live"
 	lookEvery     = time.Second
-	beatEvery     = 15   // looks without news after which a watcher is told that we are there
-	watchersAtOne = 8    // streams of one login; of this machine, where nobody logs in
-	retryAfter    = 3000 // milliseconds until a browser asks again after the end of a stream
+	beatEvery     = 15   // looks without a change after which the stream sends a sign of life
+	watchersAtOne = 8    // streams of one login, or of this machine without logins
+	retryAfter    = 3000 // milliseconds until a browser reconnects after the end of a stream
 )
 
-// liveView is what is under way, as the template "live" shows it.
+// liveView is the running runs, for the template "live".
 type liveView struct {
-	URL, Here string // of the stream, and of the page that it is on
+	URL, Here string // addresses of the stream, and of its page
 	Zone      *time.Location
 	Runs      []reverie.RunProgress
 }
@@ -39,7 +39,7 @@ func (v *visit) Live(groupID string) (liveView, error) {
 	return liveView{query(liveURL, "group", groupID, "since", since), v.place(), v.Zone(), runs}, err
 }
 
-// endedSince tells whether a run has begun since the page was made, and has ended: it may never have been shown.
+// endedSince reports whether a run has begun and ended since the page was made: it may never have been shown.
 func (v *visit) endedSince() bool {
 	since, err := time.Parse(time.RFC3339Nano, v.FormValue("since"))
 	if err != nil || fault.Off(fault.Ended) {
@@ -55,7 +55,7 @@ type watchers struct {
 	byKey map[string]int
 }
 
-// enter lets one more stream in, until leave; nil where a login has too many.
+// enter admits one more stream, until leave is called; nil if the login has too many.
 func (w *watchers) enter(key string) (leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // a proxy is to pass events on as they come
+	h.Set("X-Accel-Buffering", "no") // makes a proxy pass events on at once
 	ticks := time.NewTicker(cmp.Or(s.LookEvery, lookEvery))
 	defer ticks.Stop()
 	sent := fmt.Sprintf("retry: %d\n", retryAfter)

@@ -14,10 +14,10 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// looks are a template in both languages, read when the page is first shown.
+// looks are a template in both languages, parsed when the page is first shown.
 type looks = func() map[lang]*template.Template
 
-// newLooks are a template with those that all share. An error in it is one of the binary.
+// newLooks combines a template with the shared ones. An error in it is a mistake in the program.
 func newLooks(name string, assets map[string]asset) looks {
 	return sync.OnceValue(func() map[lang]*template.Template {
 		read := map[lang]*template.Template{}
@@ -29,12 +29,12 @@ func newLooks(name string, assets map[string]asset) looks {
 	})
 }
 
-// functions are what templates call.
+// functions are the functions of templates.
 func functions(l lang, assets map[string]asset) template.FuncMap {
 	return template.FuncMap{
 		"t":       l.text,       // t "runs.title", t "runs.count" 3
 		"word":    l.word,       // word "status" .Status: one of a set of words
-		"say":     say,          // a text of strangers
+		"say":     say,          // untrusted text
 		"because": l.because,    // because .JudgeAgain: why a memory is judged again
 		"diff":    changes,      // diff .Old .New
 		"when":    when,         // when .At $.Zone
@@ -46,14 +46,14 @@ func functions(l lang, assets map[string]asset) template.FuncMap {
 		"tone":    tone,         // tone .Status: good, warn, bad or quiet, for class="pill {{tone .}}"
 		"excerpt": text.Excerpt, // excerpt .Text 80
 
-		// what is shown of a command, to be pasted into a shell
+		// Parts of commands, to be pasted into a shell.
 		"shellWord":    func(s string) template.HTML { return say(text.ShellWord(s)) },
 		"shellOperand": func(s string) template.HTML { return say(text.ShellOperand(s)) },
 
 		"clock":  clock,   // clock .At $.Zone: the time of day alone
-		"spark":  l.spark, // spark .Activity: what was done on each of the last days
-		"meter":  meter,   // meter .Strength 1: a bar beside a number, of so much at most
-		"undoes": undoes,  // undoes .Change: what a change of an undo comes to
+		"spark":  l.spark, // spark .Activity: changes on each of the last days
+		"meter":  meter,   // meter .Strength 1: a bar beside a number, with its maximum
+		"undoes": undoes,  // undoes .Change: the effect of an undo's change
 		"core":   core,    // core .: whether a memory is core
 		"args":   args,    // template "quotes" (args "GroupID" $.Group.ID "Zone" $.Zone "Evidence" .Evidence)
 
@@ -65,7 +65,7 @@ func functions(l lang, assets map[string]asset) template.FuncMap {
 	}
 }
 
-// view is what a template is given: $ in it.
+// view is the data of a template: $ in it.
 type view struct {
 	*visit
 	Kind    string // key of the page's title
@@ -73,7 +73,7 @@ type view struct {
 	Data    any
 }
 
-// Title is what stands in the window's title and, as a rule, above the page.
+// Title returns the title of the window and, usually, of the page.
 func (v view) Title() string {
 	if v.title != "" {
 		return plain(v.title)
@@ -81,16 +81,16 @@ func (v view) Title() string {
 	return v.t(v.Kind)
 }
 
-// Tag is the language as HTML has it.
+// Tag returns the HTML language tag.
 func (v view) Tag() string { return v.lang.tag() }
 
-// Known tells whether the visitor is logged in, or need not be.
+// Known reports whether the visitor is logged in, or needs no login.
 func (v view) Known() bool { return v.Caller.Scope != "" }
 
-// FormToken is what each form carries as form_token.
+// FormToken returns the value of form_token in each form.
 func (v view) FormToken() string { return api.FormToken(api.SessionOf(v.Context())) }
 
-// Elsewhere is the page in the other language, with its name in that language.
+// Elsewhere returns the page in the other language, with that language's own name.
 func (v view) Elsewhere() struct{ URL, Name, Tag string } {
 	other := chinese
 	if v.lang == chinese {
@@ -99,13 +99,13 @@ func (v view) Elsewhere() struct{ URL, Name, Tag string } {
 	return struct{ URL, Name, Tag string }{elsewhere(v.place(), other), other.text("lang.name"), other.tag()}
 }
 
-// tab leads to a page.
+// tab is a link to a page.
 type tab struct {
 	Key, URL string
-	Current  string // as of aria-current: "page" where it leads here, "true" to what this is part of, else ""
+	Current  string // value of aria-current: "page" for this page, "true" for the section of this page, else ""
 }
 
-// Menu leads to the parts of the page.
+// Menu returns the links to the parts of the site.
 func (v view) Menu() []tab {
 	list := []tab{{Key: "menu.home", URL: homeURL}, {Key: "menu.runs", URL: runsURL}, {Key: "menu.held", URL: heldURL},
 		{Key: "menu.cost", URL: costURL}}
@@ -120,7 +120,7 @@ func (v view) Menu() []tab {
 	return list
 }
 
-// Tabs lead to the pages of the group.
+// Tabs returns the links to the pages of the group.
 func (v view) Tabs() []tab {
 	id := v.Group.ID
 	list := []tab{{Key: "tab.timeline", URL: groupURL(id)}, {Key: "tab.memories", URL: memoriesURL(id)},
@@ -140,10 +140,10 @@ func (v view) Tabs() []tab {
 	return list
 }
 
-// login is the login's address, from which the visitor comes back here.
+// login returns the address of the login page, with this page to return to.
 func (v *visit) login() string { return query(loginURL, "next", v.place()) }
 
-// Where things are. Ids are escaped: a group's may be anything.
+// Addresses of pages. Ids are escaped, since a group's may contain any character.
 
 const (
 	homeURL  = "/ui/"
@@ -173,15 +173,15 @@ func personURL(groupID, entityID string) string {
 	return peopleURL(groupID) + "/" + url.PathEscape(entityID)
 }
 
-// messageURL is a message in its conversation.
+// messageURL returns the address of a message in its conversation.
 func messageURL(groupID, messageID string) string {
 	return query(talkURL(groupID), "around", messageID) + "#m"
 }
 
-// nightURL is a night on the group's timeline.
+// nightURL returns the address of a night on the group's timeline.
 func nightURL(date string) string { return "#n" + date }
 
-// query adds names and values to an address; values that are "" are left out.
+// query adds names and values to an address, without empty values.
 func query(address string, pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

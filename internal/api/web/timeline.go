@@ -10,44 +10,43 @@ import (
 	"reverie/internal/text"
 )
 
-// nightsPerPage is how many nights the timeline shows at once.
+// nightsPerPage is the number of nights on a page.
 const nightsPerPage = 30
 
-// timelineView is what became of a group's memories, night by night.
+// timelineView is the history of a group's memories, night by night.
 type timelineView struct {
 	Group   reverie.GroupReply
 	Changed chart // created, updated and deleted
 	Kept    chart
 	Nights  []nightView // newest first
-	Before  string      // the date that the older nights come before; "" = there are none
+	Before  string      // the older nights are before this date; "" = none
 	Newest  bool        // the page begins at the newest night
 	Cut     bool
 }
 
-// nightView is one night: what its runs, and persons, did to memories.
+// nightView is the effects of one night's runs and edits on memories.
 type nightView struct {
 	reverie.Night
 	Changes                   []changeView
 	Created, Updated, Deleted int
 	Kept                      int // by the last run of evolve
 	Evolved                   bool
-	Met, Known                int // people and things that impressions created and updated
+	Met, Known                int // entities that impressions created and updated
 }
 
-// nightChanges is how many changes of a night are there at once; who asks sees the rest.
+// nightChanges is the number of changes of a night that are shown at once; the rest can be unfolded.
 const nightChanges = 10
 
-// First are the changes that are there at once.
+// First returns the changes shown at once.
 func (n nightView) First() []changeView { return n.Changes[:min(len(n.Changes), nightChanges)] }
 
-// Rest are the other ones.
+// Rest returns the other changes.
 func (n nightView) Rest() []changeView { return n.Changes[len(n.First()):] }
 
-// Nothing tells whether no memory was created, updated, deleted or kept.
+// Nothing reports whether no memory was created, updated, deleted or kept.
 func (n nightView) Nothing() bool { return n.Created+n.Updated+n.Deleted+n.Kept == 0 }
 
-// Quiet tells whether nothing came of it that anybody has to look at: no memory, person or
-// thing is otherwise than before, and all went well.
+// Quiet reports whether the night needs no attention: no memory or entity changed, and all runs succeeded.
 func (n nightView) Quiet() bool {
 	return n.Created+n.Updated+n.Deleted+n.Met+n.Known+n.Archived+len(n.Changes) == 0 &&
 		!slices.ContainsFunc(n.Runs, func(r reverie.RunEntry) bool {
@@ -55,19 +54,19 @@ func (n nightView) Quiet() bool {
 		})
 }
 
-// stretch is nights in a row that are all quiet, or one that is not.
+// stretch is consecutive quiet nights, or one other night.
 type stretch struct {
 	Quiet  bool
 	Nights []nightView // newest first
 }
 
-// First is the date of the oldest night.
+// First returns the date of the oldest night.
 func (s stretch) First() string { return s.Nights[len(s.Nights)-1].Date }
 
-// Last is the date of the newest night.
+// Last returns the date of the newest night.
 func (s stretch) Last() string { return s.Nights[0].Date }
 
-// Stretches are the nights, the quiet ones of a row together.
+// Stretches groups consecutive quiet nights.
 func (d timelineView) Stretches() (list []stretch) {
 	for _, n := range d.Nights {
 		if last := len(list) - 1; n.Quiet() && last >= 0 && list[last].Quiet {
@@ -79,11 +78,10 @@ func (d timelineView) Stretches() (list []stretch) {
 	return list
 }
 
-// runsNamed is how many runs of one job a night names one by one.
+// runsNamed is the maximum number of runs of one job that a night lists.
 const runsNamed = 3
 
-// nightJob is a job and its runs of a night: those that are named, and how many more
-// there are, which all went well.
+// nightJob is a job and its runs of a night: the listed ones, and the number of others, which all succeeded.
 type nightJob struct {
 	Job   reverie.Job
 	Named []reverie.RunEntry
@@ -115,8 +113,7 @@ func (n nightView) Jobs() []nightJob {
 	return list
 }
 
-// newNight counts what was done to memories, and apart from them to people and things;
-// what was taken back is not among it.
+// newNight counts the changes to memories and, separately, to entities. Undone changes do not count.
 func newNight(n reverie.Night, groupID string, zone *time.Location) nightView {
 	night := nightView{Night: n}
 	for _, r := range n.Runs { // newest first
@@ -165,7 +162,7 @@ func (s *site) timelinePage(v *visit) (any, error) {
 	return d, nil
 }
 
-// sum says how many memories were created, updated, deleted and kept.
+// sum describes how many memories were created, updated, deleted and kept.
 func (n nightView) sum(l lang) string {
 	text := l.text("timeline.night", n.Created, n.Updated, n.Deleted)
 	if n.Evolved {
@@ -174,13 +171,12 @@ func (n nightView) sum(l lang) string {
 	return text
 }
 
-// draw makes the pictures: a column for each night, the newest on the right. Dates on which
-// nothing was done have none.
+// draw draws the pictures: a column for each night, newest on the right. Dates without changes have no column.
 func (d *timelineView) draw(v *visit) {
 	if len(d.Nights) == 0 {
 		return
 	}
-	slots := max(len(d.Nights), nightsPerPage) // few nights are no wide columns
+	slots := max(len(d.Nights), nightsPerPage) // few nights do not make wide columns
 	changed, kept := make([]column, slots), make([]column, slots)
 	for i, n := range d.Nights {
 		at, title := slots-1-i, fmt.Sprintf("%s: %s", n.Date, n.sum(v.lang))
@@ -198,37 +194,36 @@ func (d *timelineView) draw(v *visit) {
 	}
 }
 
-// changeView is a change of the log, as the template "change" shows it: what became of a
-// statement, why, and by which messages.
+// changeView is a change of the log for the template "change": the statement, the reason, and the evidence.
 type changeView struct {
 	reverie.ChangeReply
 	GroupID  string
-	MemoryID string // the version that it leads to
-	RunID    string // of an undo the one that is taken back; "" where the page is the run's own
+	MemoryID string // the version to link to
+	RunID    string // for an undo, the undone run; "" on the run's own page
 	ByHand   bool   // by a person
 	At       time.Time
 	Zone     *time.Location
 }
 
-// quotesShown is how many messages a change quotes at once; who asks sees the rest.
+// quotesShown is the number of messages that a change quotes at once; the rest can be unfolded.
 const quotesShown = 3
 
-// First is the change with the evidence that is there at once.
+// First returns the change with the evidence shown at once.
 func (c changeView) First() changeView {
 	c.Evidence = c.Evidence[:min(len(c.Evidence), quotesShown)]
 	return c
 }
 
-// Rest is the change with the other evidence.
+// Rest returns the change with the other evidence.
 func (c changeView) Rest() changeView {
 	c.Evidence = c.Evidence[len(c.First().Evidence):]
 	return c
 }
 
-// Before is the statement before the change, After the one after it.
+// Before returns the statement before the change.
 func (c changeView) Before() string { return c.OldStatement }
 
-// After is the statement that stands now.
+// After returns the statement after the change.
 func (c changeView) After() string {
 	if c.Action == reverie.ActionCreate {
 		return c.Statement
@@ -236,15 +231,15 @@ func (c changeView) After() string {
 	return c.NewStatement
 }
 
-// Reworded tells whether the change is one of words.
+// Reworded reports whether the change altered the statement.
 func (c changeView) Reworded() bool {
 	return c.Before() != "" && c.After() != "" && c.Before() != c.After()
 }
 
-// Text is what stands there where nothing is reworded.
+// Text returns the statement of a change that did not alter it.
 func (c changeView) Text() string { return cmp.Or(c.After(), c.Before()) }
 
-// Gone tells whether the statement is no longer one of the group's.
+// Gone reports whether the change ended the memory.
 func (c changeView) Gone() bool { return c.After() == "" && c.Before() != "" }
 
 // newChange shows a change of a group.
@@ -259,7 +254,7 @@ func loggedChange(c reverie.Change, groupID string, zone *time.Location) changeV
 	switch {
 	case c.RunID != nil:
 		view.RunID = *c.RunID
-	case c.UndoneRunID != nil: // that it takes back
+	case c.UndoneRunID != nil: // the undone run
 		view.RunID = *c.UndoneRunID
 	default:
 		view.ByHand = c.Action != reverie.ActionUndo

@@ -14,8 +14,8 @@ import (
 	"reverie/internal/text"
 )
 
-// hidden tells whether a character cannot be seen, or moves others about: from chats,
-// such may make a text look like what it is not.
+// hidden reports whether a character is invisible, or moves others: with such characters a chat could make a text
+// look like another.
 func hidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t', r == 0x200c, r == 0x200d: // joiners are part of scripts and of emoji
@@ -28,8 +28,8 @@ func hidden(r rune) bool {
 		r == 0x2028 || r == 0x2029
 }
 
-// visible is a text of strangers as HTML: escaped, with hidden characters shown by the
-// number of the first of them in a row, and how many there are.
+// visible writes an untrusted text as HTML: escaped, with a run of hidden characters shown by the number of the
+// first one and their count.
 func visible(b *strings.Builder, said string) {
 	for said != "" {
 		plain := strings.IndexFunc(said, hidden)
@@ -49,7 +49,7 @@ func visible(b *strings.Builder, said string) {
 	}
 }
 
-// say is a text of strangers on a line of its own direction.
+// say returns an untrusted text as HTML with its own text direction.
 func say(text string) template.HTML {
 	var b strings.Builder
 	b.WriteString("<bdi>")
@@ -58,7 +58,7 @@ func say(text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // escaped above
 }
 
-// plain is a text of strangers where no mark-up can be: hidden characters are left out.
+// plain returns an untrusted text for places without markup: without hidden characters.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if hidden(r) {
@@ -68,7 +68,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// changes shows what became of a text, word by word.
+// changes shows the difference of two texts word by word.
 func changes(before, after string) template.HTML {
 	var b strings.Builder
 	b.WriteString(`<bdi class="diff">`)
@@ -90,7 +90,7 @@ func changes(before, after string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // escaped above
 }
 
-// when is an instant on the clocks of a zone, to the second.
+// when formats an instant in a zone, to the second.
 func when(t time.Time, zone *time.Location) template.HTML {
 	if t.IsZero() {
 		return ""
@@ -99,7 +99,7 @@ func when(t time.Time, zone *time.Location) template.HTML {
 		t.UTC().Format(time.RFC3339), t.In(zone).Format(time.DateTime)))
 }
 
-// took is a duration for people.
+// took formats a duration.
 func took(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -112,7 +112,7 @@ func took(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// usd is an amount of money. A little is not nothing.
+// usd formats an amount of money. A small amount is not shown as zero.
 func usd(amount float64) string {
 	switch {
 	case amount == 0:
@@ -125,7 +125,7 @@ func usd(amount float64) string {
 	return fmt.Sprintf("%.2f", amount)
 }
 
-// tone is how a status or an action looks: good, accent, warn, bad or quiet.
+// tone returns the look of a status or an action: good, accent, warn, bad or quiet.
 func tone(status any) string {
 	switch fmt.Sprint(status) {
 	case "succeeded", "active", "applied", "approved", "create", "restore", "cited", "offered", "ok":
@@ -140,7 +140,7 @@ func tone(status any) string {
 	return "quiet"
 }
 
-// args are what a shared template is given: names and values in turns.
+// args returns the data of a shared template, from names and values in turns.
 func args(pairs ...any) map[string]any {
 	m := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -149,16 +149,16 @@ func args(pairs ...any) map[string]any {
 	return m
 }
 
-// core tells whether a memory is core.
+// core reports whether a memory is core.
 func core(m reverie.Memory) bool { return m.Weight >= reverie.CoreWeight }
 
-// clock is the time of day of an instant on the clocks of a zone.
+// clock formats the time of day of an instant in a zone.
 func clock(t time.Time, zone *time.Location) template.HTML {
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, //nolint:gosec // digits
 		t.UTC().Format(time.RFC3339), t.In(zone).Format(time.TimeOnly)))
 }
 
-// meter is a small bar beside a number, which says the same.
+// meter draws a small bar beside a number with the same value.
 func meter(value, most float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="meter" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" focusable="false">`+ //nolint:gosec // digits
 		`<rect class="bar-rest" width="100" height="10"/><rect class="bar-fill" width="%.1f" height="10"/></svg>`, 100*min(max(value/max(most, math.SmallestNonzeroFloat64), 0), 1)))
