@@ -20,7 +20,7 @@ func TestPublicTalk(t *testing.T) {
 		t.Skip("REVERIE_TEST_TALK names no files")
 	}
 	const orders = RuleInstruction + " or " + RuleSuspicious
-	limits := map[Rule]float64{orders: 0.0005, RuleSuspicious: 0.0002, RuleSecret: 0.0001}
+	limits := map[Rule]float64{orders: 0.0005, RuleSuspicious: 0.0002, RuleSecret: 0.0005}
 	lines, alarms := map[string]int{}, map[string]map[Rule]int{}
 	for _, file := range files {
 		language, _, _ := strings.Cut(filepath.Base(file), ".")
