@@ -116,7 +116,7 @@ type run struct {
 
 // Run dreams, if there is new material. The hold is nil exactly for a dry run. Having no dream is no error: the result
 // says why. The result covers the run as far as it came, also beside an error. Material that was not applied stays new.
-// The error is one of [reverie.ErrNotFound], [reverie.ErrDeferred], [reverie.ErrConfiguration], [reverie.ErrUnusable],
+// Errors include [reverie.ErrNotFound], [reverie.ErrDeferred], [reverie.ErrConfiguration], [reverie.ErrUnusable],
 // [reverie.ErrConflict] and [reverie.ErrLeaseLost].
 func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
 	r := &run{Pipeline: p, req: req, now: p.Now().UTC(),

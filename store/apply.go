@@ -267,16 +267,14 @@ const (
 		from u
 		where m.group_id = $1 and m.memory_id = u.id and m.status in ('active', 'held', 'archived')`
 
-	// The lineage keeps the time of its last decay, because late evidence may have an earlier time of support.
 	insertVersionsQuery = `insert into memories (group_id, run_id, updated_at, status, memory_id, lineage_id, parent_id,
 		kind, session_id,
 			statement, version, tags, strength, weight, content_hash, change_summary, embedding_model, created_at,
-				last_supported_at, said_at, embedding, decayed_at, type, due_on)
+				last_supported_at, said_at, embedding, type, due_on)
 		select $1, $2::uuid, $3::timestamptz, 'active', u.memory_id, u.lineage_id, u.parent_id, u.kind, u.session_id,
 			u.statement, u.version, array(select jsonb_array_elements_text(u.tags)), u.strength, u.weight, u.content_hash,
 				u.summary,
-			u.model, u.created_at, u.supported_at, u.said_at, u.embedding,
-			(select p.decayed_at from memories p where p.group_id = $1 and p.memory_id = u.parent_id), u.type, u.due_on
+			u.model, u.created_at, u.supported_at, u.said_at, u.embedding, u.type, u.due_on
 		from unnest($4::vector[], $5::uuid[], $6::uuid[], $7::uuid[], $8::text[], $9::text[], $10::text[], $11::int[],
 				$12::jsonb[], $13::float8[], $14::float8[], $15::text[], $16::text[], $17::text[], $18::timestamptz[],
 				$19::timestamptz[], $20::timestamptz[], $21::text[], $22::date[])

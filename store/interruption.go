@@ -13,8 +13,8 @@ import (
 	"reverie/store/pg"
 )
 
-// Interrupted is the error of a run whose process ended before the run did.
-const Interrupted = "interrupted: the process ended before the run did"
+// Interrupted is the error of a run that was left open, and that no later run resumed.
+const Interrupted = "interrupted: the process ended before the run did, or its last write was not confirmed"
 
 const (
 	settleRunsQuery = `with ended as (

@@ -271,7 +271,7 @@ func (a *arrivals) count(ctx context.Context, t *pg.Tx, at time.Time) error {
 	if err := t.Exec(ctx, RecountSessions, a.groupID, anew, at); err != nil {
 		return err
 	}
-	return t.Exec(ctx, `update session_summaries x set `+RecountSummaries, a.groupID, anew)
+	return t.Exec(ctx, `update session_summaries x set `+RecountSummaries+` and x.messages = s.folded_messages`, a.groupID, anew)
 }
 
 // The counts of a session are written with its messages, and always equal the result of these queries: see

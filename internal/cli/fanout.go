@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -74,7 +75,8 @@ func (p FanOutPrinter) Line(e jobs.Report) any {
 
 // Group prints a group that was not finished.
 func (p FanOutPrinter) Group(r jobs.GroupResult) {
-	if p.JSON && r.Outcome != jobs.Done && len(r.Windows) == 0 {
+	printed := slices.ContainsFunc(r.Windows, func(e jobs.Report) bool { return e.RunID != "" })
+	if p.JSON && r.Outcome != jobs.Done && !printed {
 		_ = p.WriteJSONLine(groupLine{p.named(), r.Outcome == jobs.Skipped, r.GroupID, r.Outcome, r.Reason})
 	}
 	p.printGroup(r)

@@ -144,7 +144,7 @@ type run struct {
 }
 
 // Run observes one group. The hold is nil exactly for a dry run. The result covers the run as far as it came, also
-// beside an error. The error is one of [reverie.ErrDeferred], [reverie.ErrConfiguration], [reverie.ErrUnusable],
+// beside an error. Errors include [reverie.ErrDeferred], [reverie.ErrConfiguration], [reverie.ErrUnusable],
 // [reverie.ErrConflict] and [reverie.ErrLeaseLost].
 func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {
 	r, err := p.begin(ctx, hold, req)

@@ -357,9 +357,12 @@ func (t *turn) stages(evidence []string, active []reverie.Memory, r reverie.Reca
 		}
 		for i, sum := range sums {
 			if i <= last || sum == &s.Given && slices.Contains(given, id) {
-				*sum += 1 / float64(len(evidence))
+				*sum++
 			}
 		}
+	}
+	for _, sum := range sums {
+		*sum /= float64(max(len(evidence), 1))
 	}
 	return s
 }

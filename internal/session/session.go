@@ -120,7 +120,7 @@ type run struct {
 }
 
 // Run extracts one session and folds its older turns. The hold is nil exactly for a dry run. Messages that were not
-// applied stay in the buffer. The result covers the run as far as it came, also beside an error. The error is one of
+// applied stay in the buffer. The result covers the run as far as it came, also beside an error. Errors include
 // [reverie.ErrNotFound], [reverie.ErrDeferred], [reverie.ErrConfiguration], [reverie.ErrUnusable],
 // [reverie.ErrConflict] and [reverie.ErrLeaseLost].
 func (p *Pipeline) Run(ctx context.Context, hold pipeline.LeaseHolder, req Request) (Result, error) {

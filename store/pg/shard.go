@@ -64,7 +64,8 @@ var makeViews string
 // During a migration no views are created, because a migration cannot change the tables below them. It first waits for
 // users of the views.
 const (
-	beginMigration = `perform lock_shard_metadata(7, array(select shardid from pg_dist_shard)); 
+	beginMigration = `perform lock_shard_metadata(7, own) from (select array_agg(shardid order by shardid) as own
+			from pg_dist_shard where logicalrelid = to_regclass('groups')) s where own is not null;
 		drop schema if exists reverie_migrates; create schema reverie_migrates;
 		for s in select nspname from pg_namespace where nspname ~ '^reverie_[0-9]+_[0-9]+$' loop
 			execute format('drop schema %I cascade', s);

@@ -51,9 +51,9 @@ func (q Question) Give(text []string, tokens int, messages, bm25 []string) Given
 	g := Given{Text: list(text), Messages: list(messages), Tokens: tokens, BM25: list(bm25)}
 	share := func(of []string) (found float64) {
 		for _, id := range q.Evidence {
-			found += oneIf(slices.Contains(of, id)) / float64(len(q.Evidence))
+			found += oneIf(slices.Contains(of, id))
 		}
-		return found
+		return found / float64(len(q.Evidence))
 	}
 	if len(q.Evidence) > 0 {
 		g.Found = &Found{Recall: share(messages), BM25Recall: share(bm25), Tokens: float64(tokens)}

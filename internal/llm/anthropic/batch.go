@@ -35,9 +35,18 @@ type messageBatch struct {
 	ID          string
 	Status      string                                                          `json:"processing_status"`
 	Counts      struct{ Processing, Succeeded, Errored, Canceled, Expired int } `json:"request_counts"`
-	CreatedAt   time.Time                                                       `json:"created_at"`
-	ExpiresAt   time.Time                                                       `json:"expires_at"`
-	CancelledAt time.Time                                                       `json:"cancel_initiated_at"`
+	CreatedAt   moment                                                          `json:"created_at"`
+	ExpiresAt   moment                                                          `json:"expires_at"`
+	CancelledAt moment                                                          `json:"cancel_initiated_at"`
+}
+
+// moment is a time; one in an odd form is the zero time.
+type moment struct{ time.Time }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *moment) UnmarshalJSON(b []byte) error {
+	_ = m.Time.UnmarshalJSON(b)
+	return nil
 }
 
 func (b *messageBatch) questions() int {
@@ -76,7 +85,7 @@ func (c *Client) FindBatch(ctx context.Context, s llm.BatchSubmission, mine, kno
 		switch {
 		case err != nil:
 			return "", err
-		case b.CreatedAt.Before(s.Since()):
+		case !b.CreatedAt.IsZero() && b.CreatedAt.Time.Before(s.Since()):
 			return "", pending
 		case n < cmp.Or(s.Least, s.Questions) || n > s.Questions || known(b.ID):
 		case b.Status != "ended":
@@ -115,7 +124,7 @@ func (c *Client) BatchState(ctx context.Context, id string) (llm.BatchState, err
 	}
 	n := b.Counts
 	state := llm.BatchState{Phase: llm.BatchRunning, Done: n.Succeeded, Failed: n.Errored + n.Canceled + n.Expired,
-		Total: b.questions(), ExpiresAt: b.ExpiresAt}
+		Total: b.questions(), ExpiresAt: b.ExpiresAt.Time}
 	switch {
 	case b.Status != "ended":
 	case n.Expired > 0:

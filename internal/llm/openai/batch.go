@@ -59,6 +59,9 @@ func (c *Client) SubmitBatch(ctx context.Context, s llm.BatchSubmission, questio
 	if err := c.api.Send(ctx, http.MethodPost, "/files", form, &file); err != nil {
 		return "", err
 	}
+	if file.ID == "" {
+		return "", wire.Fail(ctx, Provider, errors.New("the answer names no file"))
+	}
 	ask := map[string]any{"input_file_id": file.ID, "endpoint": endpoint, "completion_window": "24h",
 		"metadata": map[string]string{keyName: s.Key}}
 	if err := c.api.Post(ctx, "/batches", ask, &batch); err != nil {

@@ -46,6 +46,8 @@ func NewClient(base *http.Client, provider, key string) *http.Client {
 var shared = sync.OnceValue(func() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = t.MaxIdleConns
+	// One connection may serve all calls to a server: a dead one must not keep them waiting.
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second}
 	return t
 })
 
@@ -201,6 +203,7 @@ func (a *API) do(ctx context.Context, method, route string, body io.Reader) (*ht
 	req.Header.Set("Content-Type", "application/json")
 	if s, is := body.(*Stream); is {
 		req.ContentLength = s.size
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(s.open()), nil }
 		req.Header.Set("Content-Type", s.kind)
 	}
 	req.Header.Set("Accept", "application/json")

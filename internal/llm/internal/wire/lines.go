@@ -77,24 +77,28 @@ func (a *API) Refusal(status int, body []byte) *llm.Error {
 // Stream is a body that is generated while it is sent, and never in memory as a whole.
 type Stream struct {
 	io.Reader
+	open func() io.Reader
 	kind string
 	size int64
 }
 
 // NewStream returns a body of a content type with what open returns. It calls open twice, since servers need the
-// length first.
+// length first, and again if a connection was closed before the body was sent.
 func NewStream(kind string, open func() io.Reader) (*Stream, error) {
 	size, err := io.Copy(io.Discard, open())
-	return &Stream{open(), kind, size}, err
+	return &Stream{open(), open, kind, size}, err
 }
 
-// List yields the elements of a list, page by page, until a page has nothing new. The query parameter after names
-// the last element of the previous page.
+// List yields the elements of a list, page by page, until the server says that there are no more, or a page has
+// nothing new. The query parameter after names the last element of the previous page.
 func List[T any](ctx context.Context, a *API, route, after string, id func(T) string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		query, last := url.Values{"limit": {"100"}}, "none"
 		for query.Get(after) != last {
-			var page struct{ Data []T }
+			var page struct {
+				Data []T
+				More *bool `json:"has_more"`
+			}
 			if err := a.Get(ctx, route+"?"+query.Encode(), &page); err != nil {
 				yield(*new(T), err)
 				return
@@ -105,6 +109,9 @@ func List[T any](ctx context.Context, a *API, route, after string, id func(T) st
 					return
 				}
 				query.Set(after, id(item))
+			}
+			if page.More != nil && !*page.More {
+				return
 			}
 		}
 	}

@@ -114,3 +114,24 @@ func TestRefusal(t *testing.T) {
 		}
 	}
 }
+
+// TestListEnds: a list ends where the server says so, and else where a page has nothing new.
+func TestListEnds(t *testing.T) {
+	for answer, want := range map[string]int{`{"data":[{"id":"a"}],"has_more":false}`: 1, `{"data":[{"id":"a"}],"has_more":true}`: 2,
+		`{"data":[{"id":"a"}]}`: 2} {
+		asked, found := 0, 0
+		api := fileOf(t, func(w http.ResponseWriter) {
+			asked++
+			_, _ = io.WriteString(w, answer)
+		})
+		for _, err := range List(t.Context(), api, "/list", "after", func(v struct{ ID string }) string { return v.ID }) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found++
+		}
+		if asked != want || found < 1 {
+			t.Errorf("%s: %d requests, %d found", answer, asked, found)
+		}
+	}
+}
