@@ -23,6 +23,7 @@ const (
 	Committed = "committed" // the server confirmed the commit
 	Asked     = "asked"     // a model is about to be asked
 	Answered  = "answered"  // the answer has arrived and is not stored yet
+	Between   = "between"   // the next statement of a transaction that is not atomic is about to be sent
 )
 
 // Guards that can be disabled.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/lib/pq"
+
+	"reverie/internal/fault"
 )
 
 // connector opens connections that send the begin of a transaction together with its first statement.
@@ -116,6 +118,7 @@ func (c *conn) prepared(ctx context.Context, query string, args []driver.NamedVa
 // QueryContext runs a query. Outside of transactions it only reads. If the connection is broken there, the pool tries
 // another one. Within a transaction the pool cannot.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (rows driver.Rows, err error) {
+	reachStatement(ctx)
 	defer c.watchContext(ctx)()
 	var st driverStmt
 	if a := asked(ctx); a != nil && a.queued {
@@ -175,6 +178,7 @@ func (r utcRows) Next(dest []driver.Value) error {
 
 // ExecContext runs a statement that writes. It is always part of a transaction.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (res driver.Result, err error) {
+	reachStatement(ctx)
 	queued, _ := ctx.Value(queuedKey{}).(bool)
 	switch {
 	case asked(ctx) != nil && isUnqueued(ctx): // the query that reads it follows at once
@@ -222,10 +226,18 @@ type queuedKey struct{}
 
 type waitingKey struct{}
 
-// unqueued returns a context in which no statement is queued.
-func unqueued(ctx context.Context) context.Context { return context.WithValue(ctx, waitingKey{}, true) }
+// unqueued returns a context in which no statement is queued, and each is a step of what is done.
+func unqueued(ctx context.Context, what string) context.Context {
+	return context.WithValue(ctx, waitingKey{}, what)
+}
 
 func isUnqueued(ctx context.Context) bool { return ctx.Value(waitingKey{}) != nil }
+
+func reachStatement(ctx context.Context) {
+	if what, ok := ctx.Value(waitingKey{}).(string); ok {
+		fault.Reach(what, fault.Between)
+	}
+}
 
 // retryElsewhere makes the pool try another connection, and at last a new one, if this one broke before it did
 // anything. After a failover all open connections are broken. A connection that timed out is not retried: its caller

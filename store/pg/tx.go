@@ -202,8 +202,8 @@ func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
 	fault.Reach(w.What, fault.Begun)
 	t := &Tx{Tx: raw, db: d}
 	do := w.Do
-	if fault.Off(fault.Whole) {
-		ctx, do = unqueued(ctx), commitEachStatement(do)
+	if fault.Off(fault.Whole) && !w.ReadOnly {
+		ctx, do = unqueued(ctx, w.What), commitEachStatement(do)
 	}
 	if err := do(ctx, t); err != nil {
 		return false, err

@@ -43,7 +43,7 @@ type play struct {
 	control
 }
 
-// control is a guard that is taken away: killed at a step, or "" for any packet, and done again, the play must
+// control is a guard that is taken away: killed at a step, or "" for between its statements, and done again, the play must
 // then show a symptom. The zero one is none.
 type control struct{ off, step, without, symptom string }
 
@@ -136,7 +136,7 @@ func (p *play) rehearse(t *testing.T, o *ordeal) *scene {
 	s.model.Respond(scribe(t))
 	p.past(s)
 	_ = s.db.Close() // nobody may look at what is copied
-	sc := &scene{play: p, ordeal: o, s: s, steps: map[string]int{}, killed: map[string]bool{}}
+	sc := &scene{play: p, ordeal: o, s: s, killed: map[string]bool{}}
 	calm := s.double(t)
 	sc.kept, sc.bill = calm.answers(), calm.bill()
 	trace := filepath.Join(t.TempDir(), "trace")
@@ -155,19 +155,27 @@ func (p *play) rehearse(t *testing.T, o *ordeal) *scene {
 	} else if wrong := bill.wrong(sc.bill, 0); len(wrong) > 0 {
 		t.Fatalf("%s, undisturbed: %s", p.name, strings.Join(wrong, "\n"))
 	}
-	raw, err := os.ReadFile(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(raw)) {
-		if !strings.HasPrefix(line, "renew the lease") { // that comes with time, and not with work
-			sc.steps[strings.TrimSpace(line)]++
-		}
-	}
+	sc.steps = traced(t, trace)
 	if wrong := sc.finish(calm); len(wrong) > 0 {
 		t.Fatalf("%s, done again when all was done: %s", p.name, strings.Join(wrong, "\n"))
 	}
 	return sc
+}
+
+// traced is how often each step was reached by a process that wrote a trace.
+func traced(t *testing.T, path string) map[string]int {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := map[string]int{}
+	for line := range strings.Lines(string(raw)) {
+		if !strings.HasPrefix(line, "renew the lease") { // that comes with time, and not with work
+			steps[strings.TrimSpace(line)]++
+		}
+	}
+	return steps
 }
 
 // finish does again what was killed, and returns what is wrong with the end.
@@ -321,7 +329,7 @@ func killedAtSteps(t *testing.T, o *ordeal) {
 				t.Run("kill while it reads", func(t *testing.T) { sc.killReading(t, random) })
 			}
 			if c := p.control; c.off != "" && c.step == "" {
-				o.control(t, c.without, c.symptom, sc.atPackets(t, c)...)
+				o.control(t, c.without, c.symptom, sc.betweenStatements(t, c)...)
 			} else if c.off != "" {
 				wrong, killed := sc.kill(t, c.step, 1, "REVERIE_FAULT_OFF="+c.off)
 				if !killed {

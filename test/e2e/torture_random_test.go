@@ -4,7 +4,9 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -70,31 +72,37 @@ func killedAtRandom(t *testing.T, o *ordeal) {
 // withoutTransactions kills an evolve whose transactions are none, until it shows.
 func withoutTransactions(t *testing.T, o *ordeal) {
 	c := inPieces("violated: counts of changes add up") // a change was made, and the run that made it does not know
-	o.control(t, c.without, c.symptom, plays[0].rehearse(t, o).atPackets(t, c)...)
+	o.control(t, c.without, c.symptom, plays[0].rehearse(t, o).betweenStatements(t, c)...)
 }
 
-// inPieces is the control of what is done in one transaction: it is none, and the play is killed at its packets.
+// inPieces is the control of what is done in one transaction: it is none, and the play is killed between its statements.
 func inPieces(symptom string) control {
 	return control{off: fault.Whole, without: "transactions that are done whole or not at all", symptom: symptom}
 }
 
-// atPackets kills a play that lacks a guard, each time at another packet, until it shows: in the audit of what is left,
-// or when it is done again.
-func (sc *scene) atPackets(t *testing.T, c control) (seen []string) {
+// betweenStatements kills a play that lacks a guard, each time before another statement, until it shows: in the audit of
+// what is left, or when it is done again.
+func (sc *scene) betweenStatements(t *testing.T, c control) (seen []string) {
 	off := "REVERIE_FAULT_OFF=" + c.off
-	calm := sc.s.double(t).fork(off)
-	_, packets := calm.linked(sc.args(calm), nil, func(*process, int) verdict { return pass })
-	order := seeded(tortureSeed(t)).Perm(packets + packets/4) // two writes are one packet now and then: where one is, varies
-	for i := 0; i < 3*len(order) && !shows(seen, c.symptom); i++ {
-		s, at := sc.s.double(t), order[i%len(order)]
-		s.fork(off).linked(sc.args(s), nil, func(p *process, n int) verdict {
-			if n > at {
-				p.kill()
-				return lose
-			}
-			return pass
+	calm, trace := sc.s.double(t), filepath.Join(t.TempDir(), "trace")
+	calm.fork(off).attended(sc.args(calm), nil, "REVERIE_FAULT_TRACE="+trace)
+	steps := traced(t, trace)
+	maps.DeleteFunc(steps, func(step string, _ int) bool { return !strings.HasSuffix(step, ": "+fault.Between) })
+	var all []string
+	for _, step := range slices.Sorted(maps.Keys(steps)) {
+		for n := range steps[step] {
+			all = append(all, fmt.Sprintf("REVERIE_FAULT=kill:%s#%d", step, n+1))
+		}
+	}
+	for _, i := range seeded(tortureSeed(t)).Perm(len(all)) {
+		t.Run(strings.ReplaceAll(all[i], " ", "-"), func(t *testing.T) {
+			s := sc.s.double(t)
+			s.fork(off).attended(sc.args(s), nil, all[i])
+			seen = append(append(seen, s.violated()...), sc.finish(s)...)
 		})
-		seen = append(append(seen, s.violated()...), sc.finish(s)...)
+		if shows(seen, c.symptom) {
+			break
+		}
 	}
 	return seen
 }
