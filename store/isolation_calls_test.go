@@ -351,6 +351,7 @@ var calls = map[string]func(a asked) []any{
 		return r(a.Prune(ctx(), a.lease, reverie.PruneBatch{Run: reverie.Run{GroupID: home, ID: a.maintaining}, Limit: 9, Expiry: a.expiry()}))
 	},
 	"NoteFailure":  func(a asked) []any { return r(a.NoteFailure(ctx(), home, reverie.JobEvolve, "no", parking)) },
+	"ClaimNotice":  func(a asked) []any { return r(a.ClaimNotice(ctx(), home, "held_plan", time.Hour)) },
 	"ClearSetback": func(a asked) []any { return r(a.ClearSetback(ctx(), home, reverie.JobEvolve)) },
 
 	"Talk":     func(a asked) []any { return r(a.Talk(ctx(), home, []string{"2026-02-01"})) },

@@ -145,7 +145,7 @@ func (a *App) MaintainJob(k *maintain.Keeper, req maintain.Request) Job {
 // runner returns the runner of a job, which reports to the monitors.
 func (a *App) runner(j Job) *jobs.Runner {
 	return &jobs.Runner{Job: j.Name, Store: a.Store, Leases: a.Leases(), Work: j.Run, WindowFailed: j.Failed, Rule: a.parkRule(),
-		Instrument: a.instrument(j.Name), Now: a.Clock, Log: a.Log}
+		Instrument: a.instrument(j.Name), Ended: a.sendNotices, Now: a.Clock, Log: a.Log}
 }
 
 // RunOne runs a job for a person or a client, and says if the group is parked for it now. The last window always
