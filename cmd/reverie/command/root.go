@@ -120,7 +120,6 @@ func newRoot(a *app) *cobra.Command {
 		completeWords(root, f.name, config.Options(f.path))
 	}
 	markUsage(root)
-	a.completions(root)
 	return root
 }
 
