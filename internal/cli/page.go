@@ -243,7 +243,7 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"words":   func(before, after string) string { return WordDiff(s, before, after) },
 		"why":     func(reason string) string { return s.Dim("why: " + Visible(reason)) },
 		"excerpt": func(n int, t string) string { return Visible(text.Excerpt(t, n)) },
-		"id":      func(whole string) string { return cmp.Or(con.Short[whole], whole) },
+		"id":      reverie.ShortID,
 		"visible": func(t any) string { return Visible(fmt.Sprint(t)) },
 		"stamp":   Stamp, "written": written, "day": day, "plural": Plural, "usd": USD, "join": strings.Join,
 		"quoted": Quoted, "operand": Operand, "counts": Counts, "took": took, "quotes": quotes, "zone": Zone,

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"reverie/internal/reverie"
 )
 
 func newAsk(a *app) *cobra.Command {
@@ -19,15 +17,6 @@ func newAsk(a *app) *cobra.Command {
 		}
 		reply, err := a.Answer(a.WithBudget(ctx), groupID, question)
 		if err != nil {
-			return err
-		}
-		var memories []reverie.Memory
-		for _, s := range reply.Sources {
-			if s.Kind == "memory" {
-				memories = append(memories, reverie.Memory{GroupID: s.GroupID, ID: s.ID})
-			}
-		}
-		if err := a.memoriesShortened(ctx, memories); err != nil {
 			return err
 		}
 		return a.Show(reply, func() error {

@@ -38,8 +38,7 @@ func newEntityList(a *app) *cobra.Command {
 			if total == 0 {
 				return a.noEntities(ctx, cmd, g)
 			}
-			of := func(e reverie.Entity) (string, string) { return e.GroupID, e.ID }
-			return errors.Join(shorten(ctx, a, reverie.IDEntity, list, of), a.PrintEntities(list, total, offset))
+			return a.PrintEntities(list, total, offset)
 		})
 	}))
 	a.groupNeeded(cmd, &groupID)

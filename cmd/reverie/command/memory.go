@@ -14,7 +14,6 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
-	"reverie/internal/text"
 	"reverie/store/history"
 )
 
@@ -57,7 +56,7 @@ func newMemoryList(a *app) *cobra.Command {
 					return a.nothing(ctx, cmd, q.GroupID, what,
 						"`--status all` shows those that are no longer active; `reverie runs list` what its nights did")
 				}
-				return errors.Join(a.memoriesShortened(ctx, list), a.PrintMemories(list, total, q))
+				return a.PrintMemories(list, total, q)
 			})
 	}))
 	a.groupNeeded(cmd, &q.GroupID)
@@ -109,8 +108,7 @@ func newMemorySearch(a *app) *cobra.Command {
 		if found.Total == 0 && !a.JSON {
 			return a.nothing(ctx, cmd, q.GroupID, "memories to search", "`reverie memory list --status all` shows those that are no longer active")
 		}
-		list := text.Each(found.Hits, func(h reverie.Hit) reverie.Memory { return h.Memory })
-		return errors.Join(a.memoriesShortened(ctx, list), a.PrintFound(q, found))
+		return a.PrintFound(q, found)
 	})
 	groupFlag(cmd, &q.GroupID, wordsGroup)
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
@@ -189,8 +187,7 @@ func newMemoryStats(a *app) *cobra.Command {
 			if st.Lineages == 0 {
 				return a.nothing(ctx, cmd, groupID, "memories", "`reverie runs list` shows what the nights did")
 			}
-			of := func(m reverie.MemoryUsageStats) (string, string) { return m.GroupID, m.MemoryID }
-			return errors.Join(shorten(ctx, a, reverie.IDMemory, st.Used, of), a.PrintStats(st))
+			return a.PrintStats(st)
 		})
 	}))
 	a.groupNarrows(cmd, &groupID, "count only this group")
@@ -331,8 +328,7 @@ func newMemoryClean(a *app) *cobra.Command {
 		}
 		ask := len(list) > 0 && !dryRun && !yes
 		if !a.JSON && len(list) > 0 && (ask || dryRun) {
-			if err := errors.Join(a.memoriesShortened(ctx, list),
-				a.PrintMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID})); err != nil {
+			if err := a.PrintMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID}); err != nil {
 				return err
 			}
 		}

@@ -47,10 +47,6 @@ func newRunsList(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				of := func(r reverie.RunEntry) (string, string) { return r.GroupID, r.ID }
-				if err := shorten(ctx, a, reverie.IDRun, runs, of); err != nil {
-					return err
-				}
 				if err := a.PrintRuns(runs, q, calendars); err != nil || !more {
 					return err
 				}
