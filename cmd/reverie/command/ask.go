@@ -9,8 +9,7 @@ import (
 
 func newAsk(a *app) *cobra.Command {
 	var groupID string
-	var cmd *cobra.Command
-	cmd = a.command("reverie ask", someWords, func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie ask", someWords, func(ctx context.Context, args []string) error {
 		question, err := a.groupAndWords(ctx, &groupID, args)
 		if err != nil {
 			return err
@@ -25,7 +24,7 @@ func newAsk(a *app) *cobra.Command {
 				a.Warn(reply.Warnings...)
 				return a.Page("asked", reply)
 			case reply.NoModel == "":
-				return a.nothing(ctx, cmd, groupID, "memories that bear on this", "`reverie memory list` shows those that there are")
+				return a.nothing(ctx, groupID, "memories that bear on this", "`reverie memory list` shows those that there are")
 			}
 			fmt.Fprintln(a.Stderr, "the context, without an answer: "+reply.NoModel)
 			return a.PrintContext(*reply.Context)
