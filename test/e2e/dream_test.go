@@ -121,7 +121,6 @@ func TestDreamNothing(t *testing.T) {
 	quiet("new")
 	s.run("dream", "--due", "--group", "g1").want(t, 0).shows(t, "nothing is due")
 	s.run("dream", "--due", "--group", "g1", "--dry-run").want(t, 0).shows(t, "no new session has been quiet for long enough, and too few have ended\n")
-	}
 	s.bring("g1", spoken("s1", evening.Add(time.Hour), "hello")...) // fresh again, and only the dream's memories are new
 	s.exec(`update runs set finished_at = finished_at - interval '1 hour' where job = 'dream'`)
 	quiet("new")
