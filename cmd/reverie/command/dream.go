@@ -53,7 +53,7 @@ func (a *app) dream(ctx context.Context, chosen *selection) error {
 	one := func(g reverie.Group, _ reverie.Window) error {
 		j := a.DreamJob(p.Dream, dream.Request{Due: f.due, SessionID: f.session, DryRun: f.dryRun})
 		return a.runOne(ctx, j, reverie.Group{ID: g.ID}, reverie.Window{SessionID: f.session}, f,
-			func() func() { return a.WatchDreaming(p.Dream) })
+			func() func() { return a.Watch(&p.Dream.Progress, -1, "dreaming", "memories") })
 	}
 	if f.session != "" {
 		s, err := a.FindSession(ctx, f.group, f.session)

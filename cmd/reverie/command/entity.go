@@ -94,15 +94,6 @@ func newEntityWaiting(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var ids []string
-		for _, o := range waiting {
-			ids = append(ids, o.MatchingIDs...)
-		}
-		known, err := a.Store.EntitiesByID(ctx, groupID, ids)
-		if err != nil {
-			return err
-		}
-		cli.NameAmbiguous(waiting, known)
 		return a.Show(reverie.NewWaitingReply(groupID, waiting), func() error {
 			if len(waiting) == 0 {
 				return a.nothing(ctx, groupID, "observations that wait", "`reverie entity list` shows who is known")
