@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"reverie/evolve"
+	"reverie/internal/eval/dataset"
 	"reverie/internal/pipeline"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
@@ -70,7 +71,7 @@ type Played struct {
 	Held      int                        // lines held for a person
 	Asked     map[string]reverie.Action  // lineage -> action of a held line; a delete has priority
 	Unusable  int                        // nights with an unusable answer
-	Questions []Recall
+	Questions []Looked
 	Spend     reverie.Spend // of the model
 	Embedding reverie.Spend // of the embedding model
 	Took      time.Duration
@@ -80,6 +81,19 @@ type Played struct {
 type Night struct {
 	Date   string
 	Active []reverie.Memory
+}
+
+// Looked is the result for a question: the memories of a search, and a context. Each has the ids of the messages
+// that it rests on, and the result of BM25 in as many tokens, best first.
+type Looked struct {
+	Recall        Recall // of this question
+	Hits          []reverie.Hit
+	Reply         reverie.ContextReply
+	HitTokens     int
+	BySearch      []string // evidence of the hits
+	BM25AsSearch  []string
+	ByContext     []string // evidence of its memories, and quoted messages
+	BM25AsContext []string
 }
 
 // Play plays a scenario in a group of its name. Unusable answers of a model are counted; any other failure is an
@@ -239,6 +253,9 @@ func (t *turn) settle(ctx context.Context) (err error) {
 	for _, v := range t.played.Versions {
 		t.cite(v.LineageID, t.cited[v.ID])
 	}
+	if t.s.AskedAt.After(t.Clock.at) {
+		t.Clock.at = t.s.AskedAt
+	}
 	if err := t.ask(ctx); err != nil {
 		return err
 	}
@@ -281,44 +298,47 @@ func (t *turn) ask(ctx context.Context) error {
 }
 
 // look asks one question.
-func (t *turn) look(ctx context.Context, q Question, words *bm25) (r Recall, err error) {
+func (t *turn) look(ctx context.Context, q Question, words *bm25) (a Looked, err error) {
 	hits, err := t.Searcher.Search(ctx, recall.Query{GroupID: t.s.Name, Text: q.Text, Limit: t.K})
 	if err != nil {
-		return r, err
+		return a, err
 	}
-	r.Questions = 1
+	a.Hits, a.Recall.Questions = hits.Hits, 1
 	for _, h := range hits.Hits {
 		if t.answers(q, h.LineageID, h.Statement) {
-			r.Search = 1
+			a.Recall.Search = 1
 		}
+		a.HitTokens += text.EstimateTokens(h.Statement + "\n")
+		a.BySearch = t.behind(a.BySearch, h.LineageID)
 	}
 	active := t.played.Nights[len(t.played.Nights)-1].Active
-	if r.Search > 0 || slices.ContainsFunc(active, func(m reverie.Memory) bool { return t.answers(q, m.LineageID, m.Statement) }) {
-		r.Known = 1
+	if a.Recall.Search > 0 || slices.ContainsFunc(active, func(m reverie.Memory) bool { return t.answers(q, m.LineageID, m.Statement) }) {
+		a.Recall.Known = 1
 	}
 	recalled, err := t.Recaller.Explain(ctx, recall.ContextRequest{GroupID: t.s.Name, Query: q.Text})
 	if err != nil {
-		return r, err
+		return a, err
 	}
 	reply := recalled.ContextReply
-	r.Stages = t.stages(q.Evidence, active, recalled)
+	a.Reply = reply
+	for _, m := range reply.Memories {
+		a.ByContext = t.behind(a.ByContext, m.LineageID)
+	}
+	for _, m := range reply.Quotes {
+		a.ByContext = append(a.ByContext, m.MessageID)
+	}
+	a.Recall.Stages = t.stages(q.Evidence, active, recalled, a.ByContext)
 	place := t.answeredBy(q, reply)
-	r.WholeContext, r.Context = within(place, place), within(place, t.K)
+	a.Recall.WholeContext, a.Recall.Context = within(place, place), within(place, t.K)
 	found := words.search(q.Text, len(t.s.Messages))
+	a.BM25AsSearch, a.BM25AsContext = found[:t.haveRoom(found, a.HitTokens)], found[:t.haveRoom(found, reply.Tokens)]
 	place = 1 + slices.IndexFunc(found, func(id string) bool { return slices.Contains(q.Evidence, id) })
-	r.BM25, r.AsManyTokens = within(place, t.K), within(place, t.haveRoom(found, reply.Tokens))
-	return r, nil
+	a.Recall.BM25, a.Recall.AsManyTokens = within(place, t.K), within(place, len(a.BM25AsContext))
+	return a, nil
 }
 
 // stages returns how far each message of the evidence came.
-func (t *turn) stages(evidence []string, active []reverie.Memory, r reverie.Recalled) (s Stages) {
-	var given []string
-	for _, m := range r.Memories {
-		given = append(given, slices.Collect(maps.Keys(t.played.Cited[m.LineageID]))...)
-	}
-	for _, m := range r.Quotes {
-		given = append(given, m.MessageID)
-	}
+func (t *turn) stages(evidence []string, active []reverie.Memory, r reverie.Recalled, given []string) (s dataset.Stages) {
 	reached := map[string]int{} // by lineage
 	for _, m := range active {
 		reached[m.LineageID] = 1
@@ -345,6 +365,11 @@ func (t *turn) stages(evidence []string, active []reverie.Memory, r reverie.Reca
 		*sum /= float64(max(len(evidence), 1))
 	}
 	return s
+}
+
+// behind adds the messages that a memory rests on, sorted by id.
+func (t *turn) behind(ids []string, lineage string) []string {
+	return append(ids, slices.Sorted(maps.Keys(t.played.Cited[lineage]))...)
 }
 
 // within returns 1 if place, counted from 1, is among the first n.

@@ -2,11 +2,11 @@ package eval
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
 
+	"reverie/internal/eval/dataset"
 	"reverie/internal/reverie"
 )
 
@@ -83,25 +83,9 @@ type Recall struct {
 	BM25      int `json:"bm25"`
 	Known     int `json:"known"` // that a memory answers, found or not
 	// Questions with an answer anywhere in the context, or among the results of BM25 in as many tokens.
-	WholeContext int    `json:"whole_context"`
-	AsManyTokens int    `json:"bm25_as_many_tokens"`
-	Stages       Stages `json:"stages"` // of the questions with named evidence
-}
-
-// Stages say at which step evidence is lost on its way into a context. Each field sums up, over questions, the
-// share that is left after a step.
-type Stages struct {
-	Questions  int     `json:"questions"`
-	Remembered float64 `json:"remembered"` // cited by any memory ever written
-	Active     float64 `json:"active"`     // cited by an active memory
-	Ranked     float64 `json:"ranked"`     // cited by a memory that was similar enough to be ranked
-	Offered    float64 `json:"offered"`    // cited by a memory in the context
-	Given      float64 `json:"given"`      // or quoted in the context
-}
-
-// Percent formats the mean of a sum.
-func (s Stages) Percent(sum float64) string {
-	return fmt.Sprintf("%.1f%%", 100*sum/float64(max(s.Questions, 1)))
+	WholeContext int            `json:"whole_context"`
+	AsManyTokens int            `json:"bm25_as_many_tokens"`
+	Stages       dataset.Stages `json:"stages"` // of the questions with named evidence
 }
 
 // Add adds other figures; all fields are numbers.

@@ -35,6 +35,7 @@ type Scenario struct {
 	Messages []reverie.Message `toml:"-"` // as sent, with group and defaults set
 	Nights   []reverie.Window  `toml:"-"` // the local dates with messages
 	Answers  []Answer          `toml:"-"` // nil: none are recorded
+	AskedAt  time.Time         `toml:"-"` // when its questions are asked; zero is the end of the last night
 }
 
 // Expect is a fact that must be remembered. Matches are other wordings of the fact, Passes are similar statements

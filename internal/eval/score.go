@@ -220,7 +220,7 @@ func (j *judge) count() {
 		r.RefusedBy[f.Rule]++
 	}
 	for _, a := range p.Questions {
-		addNumbers(reflect.ValueOf(&r.Recall).Elem(), reflect.ValueOf(a))
+		addNumbers(reflect.ValueOf(&r.Recall).Elem(), reflect.ValueOf(a.Recall))
 	}
 	r.Nights = len(p.Nights)
 	r.Spend, r.Embedding, r.Seconds = p.Spend, p.Embedding, p.Took.Seconds()

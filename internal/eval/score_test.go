@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"reverie/internal/eval/dataset"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 )
@@ -38,7 +39,7 @@ func paper(t *testing.T) (*Scenario, Played) {
 			{"2026-03-03", []reverie.Memory{memory("L1", "Anna lives in Berlin."), memory("L3", "No calls after ten."), memory("L4", "Ben drinks tea."), memory("L5", "Mia has a cat.")}}},
 		Refused: 3, Refusals: []reverie.Refusal{{Rule: "evidence"}, {Rule: "form"}, {Rule: "evidence"}},
 		Cited:     map[string]map[string]bool{"L1": {"a": true, "b": true}, "L5": {"b": true}},
-		Questions: []Recall{{Questions: 1, Search: 1, Context: 1, BM25: 1}, {Questions: 1, BM25: 1}}}
+		Questions: []Looked{{Recall: Recall{Questions: 1, Search: 1, Context: 1, BM25: 1}}, {Recall: Recall{Questions: 1, BM25: 1}}}}
 	return s, p
 }
 
@@ -233,11 +234,9 @@ func TestStages(t *testing.T) {
 	}
 	got := turn.stages([]string{"1", "2", "3", "4", "5", "6", "7", "8"}, []reverie.Memory{memory("far"), memory("no room"), memory("given")},
 		reverie.Recalled{Candidates: []reverie.RecallCandidate{candidate("given", recall.FateOffered),
-			candidate("no room", recall.FateBeyondTokens), candidate("far", recall.FateBelow)},
-			ContextReply: reverie.ContextReply{Memories: []reverie.ContextMemory{{LineageID: "given"}},
-				Quotes: []reverie.ContextQuote{{MessageID: "5"}}}})
-	want := Stages{Questions: 1, Remembered: 4. / 8, Active: 3. / 8, Ranked: 2. / 8, Offered: 1. / 8, Given: 2. / 8}
-	if got != want || got.Percent(got.Active) != "37.5%" || (turn.stages(nil, nil, reverie.Recalled{}) != Stages{}) {
+			candidate("no room", recall.FateBeyondTokens), candidate("far", recall.FateBelow)}}, []string{"4", "5"})
+	want := dataset.Stages{Questions: 1, Remembered: 4. / 8, Active: 3. / 8, Ranked: 2. / 8, Offered: 1. / 8, Given: 2. / 8}
+	if got != want || got.Percent(got.Active) != "37.5%" || (turn.stages(nil, nil, reverie.Recalled{}, nil) != dataset.Stages{}) {
 		t.Errorf("%+v", got)
 	}
 }

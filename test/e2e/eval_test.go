@@ -13,7 +13,9 @@ import (
 
 	"reverie/internal/cli"
 	"reverie/internal/eval"
+	"reverie/internal/eval/dataset"
 	"reverie/internal/llm/llmtest"
+	"reverie/internal/reverie"
 )
 
 const shippedScenarios = "../../internal/eval/scenarios"
@@ -275,4 +277,96 @@ func TestEvalLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.run("eval", dir, "--recorded", "--json").want(t, 2, "messages.jsonl:1")
+}
+
+// TestEvalDataset plays a small benchmark without a model, and with one that answers and judges:
+// each question is written out, and the live tables stay as they were.
+func TestEvalDataset(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.bring("live", chat("2026-01-15", "note Tea is liked.", "hello")...)
+	before := s.dump()
+	dir, out := "../../internal/eval/dataset/testdata/locomo", filepath.Join(t.TempDir(), "out.jsonl")
+	type figures struct {
+		Baseline, Success bool
+		Answers           string
+		Asking            reverie.Spend `json:"answer_use"`
+		Conversations     int
+		Nights            int
+		Total             dataset.Part
+		Stages            dataset.Stages
+	}
+	play := func(s *stage, args ...string) (f figures, lines []dataset.Line) {
+		o := s.run(append([]string{"eval", "--dataset", "locomo", dir, "--out", out, "--json"}, args...)...).want(t, 0)
+		if err := json.Unmarshal([]byte(o.stdout), &f); err != nil {
+			t.Fatalf("%v\n%s", err, o.stdout)
+		}
+		raw, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for text := range bytes.Lines(raw) {
+			var l dataset.Line
+			if err := json.Unmarshal(text, &l); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			lines = append(lines, l)
+		}
+		return f, lines
+	}
+
+	f, lines := play(s.fork("REVERIE_LLM_BASE_URL="))
+	if !f.Success || !f.Baseline || f.Answers != "" || f.Conversations != 1 || f.Nights != 3 || f.Total.Questions != 5 || f.Total.Evident != 4 || len(lines) != 5 {
+		t.Errorf("without a model: %+v, %d lines", f, len(lines))
+	}
+	if len(s.model.Requests()) > 0 || lines[0].Answer != nil {
+		t.Errorf("a model was asked: %v", lines[0].Answer)
+	}
+
+	s.model.Respond(func(r llmtest.Request) llmtest.Answer {
+		switch {
+		case strings.HasPrefix(r.System, "You judge"):
+			return llmtest.Lines(`{"content":"yes"}`)
+		case strings.HasPrefix(r.System, "You answer") && strings.Contains(r.User, "What heats"):
+			return llmtest.Lines(`{"content":"a stove, a school"}`)
+		case strings.HasPrefix(r.System, "You answer"):
+			return llmtest.Text("No information available.")
+		case strings.Contains(r.User, "I sold the greenhouse"):
+			return llmtest.Lines(`{"action":"create","statement":"Ada sold her greenhouse to a school.","change_reason":"said so",` +
+				`"evidence":[{"message":1,"quote":"I sold the greenhouse yesterday"}]}`)
+		}
+		return llmtest.Lines(`{"action":"none"}`)
+	})
+	f, lines = play(s)
+	if !f.Success || f.Baseline || f.Answers != "openai/gpt-5-mini" || f.Total.Judged["judge"] != 4 || f.Total.Judged["f1"] != 5 || f.Total.Scores["judge"] != 1 || f.Asking.Calls != 9 ||
+		f.Stages != (dataset.Stages{Questions: 4, Remembered: 2.5, Active: 2.5, Ranked: 2.5, Offered: 2.5, Given: 4}) {
+		t.Errorf("with a model: %+v", f)
+	}
+	first, last := lines[0], lines[4]
+	if *first.Answer != "a stove, a school" || first.Judgement["f1"] != 1 || first.Gold != "a stove, a school" || len(first.Context.Text) != 1 ||
+		!slices.Equal(first.Search.Messages, []string{"D2:1"}) || first.Search.Found.Recall != 0.5 || len(first.Context.BM25) == 0 {
+		t.Errorf("%+v", first)
+	}
+	if *last.Answer != "No information available." || last.Judgement["f1"] != 1 || len(last.Judgement) != 1 {
+		t.Errorf("%+v", last)
+	}
+	if d := cmp.Diff(before, s.dump()); d != "" {
+		t.Errorf("the live tables (-before +after)\n%s", d)
+	}
+	o := s.run("eval", "--dataset", "locomo", dir, "--out", out, "--only", "conv-*", "--limit", "1").want(t, 0)
+	for _, want := range []string{"multi-hop", "openai/gpt-5-mini", "1 names of evidence", "each question, to "} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("%q is not in\n%s", want, o.stdout)
+		}
+	}
+	for _, line := range strings.Split(o.stdout, "\n") {
+		if cli.Width(strings.ReplaceAll(line, out, "out.jsonl")) > 80 {
+			t.Errorf("%d columns: %s", cli.Width(line), line)
+		}
+	}
+	s.run("eval", "--dataset", "squad", dir).want(t, 2, "it is one of groupmembench, locomo")
+	s.run("eval", "--dataset", "qmsum", dir).want(t, 2, "there is no *.jsonl")
+	s.run("eval", "--dataset", "locomo", dir, "--only", "zz").want(t, 2, "none of the 1 conversations")
+	s.run("eval", "--dataset", "locomo", dir, "--recorded").want(t, 2, "--dataset and --recorded do not go together")
+	s.run("eval", shippedScenarios, "--limit", "1").want(t, 2, "go with --dataset")
 }
