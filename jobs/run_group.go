@@ -112,6 +112,9 @@ func (r *Runner) noteWindow(ctx context.Context, groupID string, w Report) {
 
 // conclude sets the outcome from the error of the work on a group, and notes a failure of the group.
 func (r *Runner) conclude(ctx context.Context, res *GroupResult, err error) {
+	if r.Ended != nil && !r.DryRun {
+		defer func() { r.Ended(*res) }()
+	}
 	busy, taken := errors.AsType[*reverie.BusyError](err)
 	res.Outcome, res.Err = Deferred, err
 	switch {

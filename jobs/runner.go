@@ -66,6 +66,7 @@ type Runner struct {
 	// Instrument begins metrics, traces and logs of a run. It returns the context for the run, and a function to call
 	// with its report. It may be nil.
 	Instrument func(ctx context.Context, groupID string, w reverie.Window) (context.Context, func(Report))
+	Ended      func(GroupResult) // called with the result of each group, by Run and RunOne; may be nil
 	Show       func(Report)      // called with each run of a fan-out, never at once with Report; may be nil
 	Report     func(GroupResult) // called with each group that was due, one at a time; may be nil
 	Now        func() time.Time  // nil: time.Now

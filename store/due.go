@@ -221,6 +221,24 @@ func (s *Store) ClearSetback(ctx context.Context, groupID string, job reverie.Jo
 		`delete from setbacks where group_id = $1 and job = $2`, groupID, string(job))
 }
 
+// This waits for another process that sends the same notice. A time far in the future was written before the clock was
+// set back.
+const mayNoticeQuery = `select coalesce((noticed ->> $2)::timestamptz, '-infinity')
+		not between statement_timestamp() - $3::float8 * interval '1 second' and statement_timestamp() + interval '1 minute'
+	from groups where group_id = $1 for update`
+
+// ClaimNotice notes that a group's notice of a type is sent now. It returns false if one was sent within this time.
+func (s *Store) ClaimNotice(ctx context.Context, groupID, of string, every time.Duration) (bool, error) {
+	w := pg.Work{What: fmt.Sprintf("note a notice about group %q", groupID)}
+	return pg.Run(ctx, s.db, w, func(ctx context.Context, t *pg.Tx) (may bool, err error) {
+		if err := t.Get(ctx, &may, mayNoticeQuery, groupID, of, every.Seconds()); err != nil || !may {
+			return false, IgnoreNoRows(err)
+		}
+		return true, t.Exec(ctx, `update groups set noticed = jsonb_set(noticed, array[$2::text], to_jsonb(statement_timestamp()))
+			where group_id = $1`, groupID, of)
+	})
+}
+
 // ResumeParked deletes the failures of all groups that are parked or have a parked session, and returns their number.
 // Paused groups stay paused.
 func (s *Store) ResumeParked(ctx context.Context) (int, error) {

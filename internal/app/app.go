@@ -19,6 +19,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/localdb"
 	"reverie/internal/maintain"
+	"reverie/internal/notify"
 	"reverie/internal/reverie"
 	_ "reverie/internal/safety/gitleaks" // registers the rules of gitleaks for all searches for secrets
 	"reverie/internal/team"
@@ -54,6 +55,7 @@ type App struct {
 	calls    *llm.Semaphore              // bounds the concurrency of all questions
 	unpriced []string                    // models already warned about
 	servers  map[string]serving          // by address and model
+	notices  *notify.Notifier            // nil: no notifications
 	monitors
 }
 
@@ -123,6 +125,9 @@ func (a *App) Open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.openNotices(); err != nil {
+		return errors.Join(err, s.Close())
+	}
 	s.SessionSilence = cmp.Or(a.Config.Session.Silence.Duration, s.SessionSilence)
 	a.Store = s
 	err = s.CheckSchema(ctx)
@@ -139,6 +144,7 @@ func (a *App) Open(ctx context.Context) error {
 // no failure.
 func (a *App) Close(ctx context.Context) error {
 	a.deliverLast(ctx)
+	a.closeNotices()
 	a.monitors.close()
 	if a.Store != nil {
 		if err := a.Store.Close(); err != nil {

@@ -39,6 +39,7 @@ type Config struct {
 	Group      GroupConfig      `toml:"group"`
 	HTTP       HTTPConfig       `toml:"http"`
 	Log        LogConfig        `toml:"log"`
+	Notify     NotifyConfig     `toml:"notify"`
 	Webhooks   WebhooksConfig   `toml:"webhooks"`
 	Traces     TracesConfig     `toml:"traces"`
 	Sentry     SentryConfig     `toml:"sentry"`
@@ -286,6 +287,14 @@ type GroupConfig struct {
 type LogConfig struct {
 	Level  string `toml:"level" options:"debug|info|warn|error" empty:"no"`
 	Format string `toml:"format" options:"text|json" empty:"no"`
+}
+
+// NotifyConfig says who is notified of held plans and failures.
+type NotifyConfig struct {
+	Webhook     Secret `toml:"webhook" check:"url"`
+	WebhookFile string `toml:"webhook_file"`
+	Secret      Secret `toml:"secret"`
+	SecretFile  string `toml:"secret_file"`
 }
 
 // WebhooksConfig says how events are sent.

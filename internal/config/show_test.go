@@ -118,7 +118,7 @@ func TestLimitsUSD(t *testing.T) {
 	}
 }
 
-// Every address is shown without what stands in its query.
+// Every address is shown without what stands in its query, and none but the webhook's is hidden whole.
 func TestAddressesAreShownWithoutSecrets(t *testing.T) {
 	var env []string
 	for _, s := range configSchema().settings {
@@ -132,7 +132,7 @@ func TestAddressesAreShownWithoutSecrets(t *testing.T) {
 	if err != nil || strings.Contains(string(doc)+fmt.Sprint(shown), "hunter2") {
 		t.Errorf("%v: %s %v", err, doc, shown)
 	}
-	if n := strings.Count(string(doc), "https://host.example/v1?"); len(env) < 5 || n != len(env) {
+	if n := strings.Count(string(doc), "https://host.example/v1?"); len(env) < 5 || n != len(env)-1 {
 		t.Errorf("%d of %d addresses are shown", n, len(env))
 	}
 }

@@ -50,6 +50,8 @@ const (
 	Newer = "newer"
 	// Scope: a fact without a reach stays in its group.
 	Scope = "scope"
+	// Notice: notices of one type in a group have a minimum distance in time.
+	Notice = "notice"
 	// Ended: a page whose stream was away is told that a run has ended.
 	Ended = "ended"
 )

@@ -3,27 +3,34 @@
 package e2e
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"reverie/internal/fault"
 	"reverie/internal/llm/llmtest"
+	"reverie/internal/notify"
 )
 
 // weekOfDaemon lets one daemon live through a week, hour by hour of a clock that is turned: groups whose model is
 // good, fails at times or is of no use, a network that breaks, a database that is stopped, a disk that is full, a budget
 // that is spent and a webhook that is gone. In the end all is remembered that a good model was told, the memory
-// of the process is that of its second day, and the webhook that is gone was disabled once.
+// of the process is that of its second day, and each alarm came once for its cause.
 var weekOfDaemon = &ordeal{name: "a week of the daemon", run: func(t *testing.T, o *ordeal) {
 	w := newWeek(t, o)
 	for h := range w.hours() {
@@ -35,6 +42,7 @@ var weekOfDaemon = &ordeal{name: "a week of the daemon", run: func(t *testing.T,
 	w.remembersAll()
 	w.alarmed()
 	w.flat()
+	o.control(t, "the time between notices of a kind", "told twice within an hour", hasty(t)...)
 }}
 
 // week is a daemon whose time is turned, and what it meets with.
@@ -47,11 +55,13 @@ type week struct {
 	daemon *process
 	base   string
 	hook   *receiver
+	alarms *alarms
 
-	days   int
-	groups []string
-	begins time.Time // the first hour
-	memory []int     // of the daemon, in kB, by hour
+	days    int
+	groups  []string
+	begins  time.Time // the first hour
+	resumed []string  // groups that were parked, and tried again by a person
+	memory  []int     // of the daemon, in kB, by hour
 
 	model, database atomic.Int64 // of 1,000 packets so many are lost, with their connection
 	crash, up       chan struct{}
@@ -65,7 +75,7 @@ func modelOf(n int) string {
 const heldOf = 5 // of ten groups, one whose deletions are held
 
 func newWeek(t *testing.T, o *ordeal) *week {
-	w := &week{t: t, o: o, days: 7, disk: newDisk(t), crash: make(chan struct{}), up: make(chan struct{})}
+	w := &week{t: t, o: o, days: 7, alarms: &alarms{}, disk: newDisk(t), crash: make(chan struct{}), up: make(chan struct{})}
 	groups := 200
 	if testing.Short() {
 		w.days, groups = 1, 12
@@ -77,7 +87,9 @@ func newWeek(t *testing.T, o *ordeal) *week {
 	w.server.exec(`alter system set max_wal_size = '96MB'`)
 	w.server.exec(`select pg_reload_conf()`)
 	s := w.server.stage("week")
-	s.set("REVERIE_SCHEDULE_EVOLVE=17 * * * *", "REVERIE_SCHEDULE_EXTRACT=27 * * * *", "REVERIE_SCHEDULE_DREAM=29 * * * *",
+	told := httptest.NewServer(w.alarms)
+	t.Cleanup(told.Close)
+	s.set("REVERIE_NOTIFY_WEBHOOK="+told.URL, "REVERIE_SCHEDULE_EVOLVE=17 * * * *", "REVERIE_SCHEDULE_EXTRACT=27 * * * *", "REVERIE_SCHEDULE_DREAM=29 * * * *",
 		"REVERIE_SCHEDULE_MAINTAIN=41 3 * * *", "REVERIE_LLM_BREAKER_FAILURES=1000", "REVERIE_LLM_TIMEOUT=2s", "REVERIE_JOBS_PARK_AFTER=3",
 		"REVERIE_JOBS_CONCURRENCY=8", "REVERIE_DECIDE_ENABLED=false", "REVERIE_EVOLVE_MAX_MESSAGES=2", "REVERIE_WEBHOOKS_GIVE_UP=12h",
 		"REVERIE_LOG_FORMAT=json", fmt.Sprintf("REVERIE_BUDGET_CALLS_PER_RUN=%d", max(40, groups*6/10)))
@@ -188,6 +200,7 @@ func (w *week) live(h int) {
 	w.model.Store(0)
 	w.database.Store(0)
 	if day == 3 && hour == 8 {
+		w.resumed = w.rows(`select group_id from setbacks where parked_at is not null`)
 		w.run("groups", "resume", "--parked").want(w.t, 0)
 	}
 	w.memory = append(w.memory, w.daemon.memory())
@@ -285,13 +298,79 @@ func (w *week) remembersAll() {
 	}
 }
 
-// alarmed checks that the webhook that is gone is disabled, alone, and said so once.
+// alarmed compares the alarms that came with what a person should have been told of.
 func (w *week) alarmed() {
-	if n := strings.Count(w.daemon.err.String(), `"msg":"a webhook is disabled`); n != 1 {
-		w.t.Errorf("a disabled webhook was said %d times, want 1", n)
+	w.alarms.mu.Lock()
+	defer w.alarms.mu.Unlock()
+	said := w.daemon.err.String()
+	for what, n := range map[string]int{"a webhook is disabled": 1, "a notice is lost": 0, "a notice was not delivered": 0} {
+		if got := strings.Count(said, `"msg":"`+what); got != n {
+			w.t.Errorf("%q was said %d times, want %d", what, got, n)
+		}
 	}
 	if got := w.rows(`select url from webhooks where disabled_at is not null`); !slices.Equal(got, []string{"http://127.0.0.1:1/gone"}) {
 		w.t.Errorf("webhooks that are disabled: %q", got)
+	}
+	for of, causes := range map[notify.Type]string{
+		notify.HeldPlan: `status = 'held'`,
+		notify.NothingUsed: `status = 'failed' and error like '%unusable%' or status = 'succeeded' and (stats->>'refused')::int > 0
+			and coalesce((stats->>'cited')::int, 0) = 0 and coalesce((stats->>'considered')::int, 0) > 0`,
+		notify.BudgetSpent: `error like '%the budget of%'`,
+	} {
+		w.causes(of, causes)
+	}
+	types := map[notify.Type]int{}
+	for _, n := range w.alarms.came {
+		types[n.Type]++
+	}
+	w.t.Logf("alarms: %v", types)
+	if types[notify.HeldPlan] == 0 || types[notify.NothingUsed] == 0 || types[notify.BudgetSpent] == 0 && !testing.Short() {
+		w.t.Error("an alarm never came")
+	}
+	parked, told := append(w.rows(`select group_id from setbacks where parked_at is not null`), w.resumed...), []string(nil)
+	for _, n := range w.alarms.came {
+		if n.Type == notify.ParkedGroup {
+			told = append(told, n.GroupID)
+		}
+	}
+	slices.Sort(parked)
+	slices.Sort(told)
+	if diff := gocmp.Diff(parked, told); diff != "" || len(told) == 0 {
+		w.t.Errorf("alarms of groups that were parked (-causes +came):\n%s", diff)
+	}
+	for _, twice := range w.alarms.twice() {
+		w.t.Error(twice)
+	}
+}
+
+// causes compares the alarms of a type with the runs that are a cause for one. A second cause within an hour is passed
+// over.
+func (w *week) causes(of notify.Type, runs string) {
+	left := map[string]time.Time{}
+	for _, n := range w.alarms.came {
+		if n.Type == of {
+			left[n.GroupID+"|"+n.RunID] = n.At
+		}
+	}
+	told := map[string]time.Time{} // by group
+	for _, row := range w.rows(`select group_id, run_id, extract(epoch from finished_at)::bigint from runs where ` + runs + ` order by finished_at`) {
+		words := strings.Split(row, "|")
+		seconds, _ := strconv.ParseInt(words[2], 10, 64)
+		ended := time.Unix(seconds, 0)
+		at, is := left[words[0]+"|"+words[1]]
+		switch {
+		case is:
+			told[words[0]] = at
+			delete(left, words[0]+"|"+words[1])
+		case ended.Sub(told[words[0]]) > notify.Every+time.Minute: // the clocks are not one
+			w.t.Errorf("nobody was told of %s: run %s of %s, %v", of, words[1], words[0], ended)
+		}
+	}
+	for which := range left {
+		if of == notify.BudgetSpent && strings.HasSuffix(which, "|") { // no run was begun
+			continue
+		}
+		w.t.Errorf("%s was told of without a cause: %s", of, which)
 	}
 }
 
@@ -317,4 +396,51 @@ func (p *process) memory() int {
 		p.t.Fatal(err)
 	}
 	return n
+}
+
+// alarms are the notices that came.
+type alarms struct {
+	mu   sync.Mutex
+	came []notify.Notice
+}
+
+func (a *alarms) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var n notify.Notice
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if json.NewDecoder(r.Body).Decode(&n) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	a.came = append(a.came, n)
+}
+
+// twice are those that came within an hour of one of their group and type.
+func (a *alarms) twice() (list []string) {
+	last := map[string]time.Time{}
+	all := slices.SortedStableFunc(slices.Values(a.came), func(x, y notify.Notice) int { return cmp.Or(x.At.Compare(y.At), 0) })
+	for _, n := range all {
+		key := fmt.Sprint(n.Type, " of ", n.GroupID)
+		if at, had := last[key]; had && n.At.Sub(at) < notify.Every-time.Minute { // the clocks are not one
+			list = append(list, fmt.Sprintf("%s was told twice within an hour: at %v and %v", key, at, n.At))
+		}
+		last[key] = n.At
+	}
+	return list
+}
+
+// hasty has a group fail twice where nothing keeps notices apart, and returns what is wrong.
+func hasty(t *testing.T) []string {
+	s, a := newStage(t), &alarms{}
+	told := httptest.NewServer(a)
+	t.Cleanup(told.Close)
+	s.set("REVERIE_EMBED_PROVIDER=offline", "REVERIE_NOTIFY_WEBHOOK="+told.URL, "REVERIE_FAULT_OFF="+fault.Notice)
+	s.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Prose() })
+	s.bring("g1", chat("2025-03-03", "we have tea")...)
+	for range 2 {
+		s.broken("evolve", "--group", "g1").want(t, 1)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.twice()
 }
