@@ -18,9 +18,10 @@ func TestDiscordMessage(t *testing.T) {
 	for name, c := range map[string]struct{ message, want string }{
 		"plain":             {user + `,"type":"Default","content":"tide at 9"`, "Arlo: tide at 9"},
 		"of an old version": {`"id":"5","type":"Default","timestamp":"2020-01-15T20:01:00.1234567+00:00","content":"x","author":{"id":"7","name":"arlo","discriminator":"1234","isBot":false}`, "arlo: x"},
-		"Markdown kept": {user + `,"type":"Default","content":"<@8> <@!8> <@9> <@&1> <#2> **x** <y>","mentions":[{"id":"8","name":"suki","nickname":"Suki"}]`,
-			"Arlo: @Suki @Suki @9 <@&1> <#2> **x** <y>"},
+		"Markdown kept": {user + `,"type":"Default","content":"<@8> <@!8> <@9> <@&1> <#2> <#3> <:wave:1> <a:wave:1> <t:1768464000:R> </tide now:4> **x** <y>","mentions":[{"id":"8","name":"suki","nickname":"Suki"}]`,
+			"Arlo: @Suki @Suki @9 @role #deck #channel :wave: :wave: 2026-01-15 08:00 UTC /tide now **x** <y>"},
 		"an answer":               {user + `,"type":"Reply","content":"x","reference":{"messageId":"4"}`, "Arlo ^4: x"},
+		"an answer of old":        {user + `,"type":"Default","content":"x","reference":{"messageId":"4","channelId":"2","guildId":"1"}`, "Arlo ^4: x"},
 		"announced elsewhere":     {user + `,"type":"Default","content":"x","reference":{"messageId":"4","channelId":"3","guildId":"9"}`, "Arlo: x"},
 		"forwarded by an old one": {user + `,"type":"Default","content":"","reference":{"type":"Forward","messageId":"4","channelId":"2"}`, "Arlo: "},
 		"no zone":                 {`"id":"5","type":"Default","timestamp":"2026-01-15T20:01:00.123","content":"x","author":{"id":"7","name":"arlo"}`, "arlo: x"},

@@ -169,20 +169,23 @@ func TestFeishuMessage(t *testing.T) {
 		return file("x.jsonl", `{"message_id":"om_1","create_time":"1768500245123","chat_id":"oc_1","sender":{"id":"ou_1","sender_type":"user"},`+message+`}`)
 	}
 	eachSays(t, "feishu", wrap, map[string][2]string{
-		"text":         {`"msg_type":"text","body":{"content":"{\"text\":\"@_all @_user_1 @_user_9 a\"}"},"mentions":[{"key":"@_user_1","id":"ou_1","name":"Ada"}]`, "Ada: @all @Ada @_user_9 a"},
-		"a tag":        {`"msg_type":"text","body":{"content":"{\"text\":\"<at user_id=\\\"ou_2\\\">Bo</at> hi\"}"}`, "ou_1: @Bo hi"},
-		"a page":       {`"msg_type":"post","body":{"content":"{\"zh_cn\":{\"title\":\"T\",\"content\":[[{\"tag\":\"text\",\"text\":\"a\"},{\"tag\":\"img\",\"image_key\":\"i\"}],[],[{\"tag\":\"code_block\",\"text\":\"x()\"}]]}}"}`, "ou_1: T\na\n\nx()"},
-		"an event":     {`"msg_type":"system","sender":null,"body":{"content":"{\"template\":\"{a} left {b} {c}\",\"a\":\"{b}\",\"b\":[\"x\",\"y\"]}"}`, "oc_1 event: {b} left x, y"},
-		"a file":       {`"msg_type":"file","body":{"content":"{\"file_name\":\"a.pdf\"}"}`, "ou_1: "},
-		"a place":      {`"msg_type":"location","body":{"content":"{\"name\":\"Pier 4\"}"}`, "ou_1: Pier 4"},
-		"a task":       {`"msg_type":"todo","body":{"content":"{\"summary\":{\"title\":\"Buy\",\"content\":[[{\"tag\":\"text\",\"text\":\"rope\"}]]}}"}`, "ou_1: Buy\nrope"},
-		"forwarded":    {`"msg_type":"text","upper_message_id":"om_0","body":{"content":"{\"text\":\"a\"}"}`, "ou_1: [forwarded] a"},
-		"an answer":    {`"msg_type":"text","parent_id":"om_0","thread_id":"omt_1","body":{"content":"{\"text\":\"a\"}"}`, "ou_1 ^om_0 /omt_1: a"},
-		"a bot":        {`"msg_type":"text","sender":{"id":"cli_1","sender_type":"app"},"body":{"content":"{\"text\":\"a\"}"}`, "cli_1 bot: a"},
-		"no JSON":      {`"msg_type":"text","body":{"content":"a"}`, "ou_1: "},
-		"of nobody":    {`"msg_type":"text","sender":{}`, "bad: no author"},
-		"no id":        {`"msg_type":"text","message_id":null,"message_id":""`, "bad: no id"},
-		"another type": {`"msg_type":"text","deleted":"x"`, "bad: no message"},
+		"text":             {`"msg_type":"text","body":{"content":"{\"text\":\"@_all @_user_1 @_user_9 a\"}"},"mentions":[{"key":"@_user_1","id":"ou_1","name":"Ada"}]`, "Ada: @all @Ada @_user_9 a"},
+		"a tag":            {`"msg_type":"text","body":{"content":"{\"text\":\"<at user_id=\\\"ou_2\\\">Bo</at> hi\"}"}`, "ou_1: @Bo hi"},
+		"a page":           {`"msg_type":"post","body":{"content":"{\"zh_cn\":{\"title\":\"T\",\"content\":[[{\"tag\":\"text\",\"text\":\"a\"},{\"tag\":\"img\",\"image_key\":\"i\"}],[],[{\"tag\":\"code_block\",\"text\":\"x()\"}]]}}"}`, "ou_1: T\na\n\nx()"},
+		"an event":         {`"msg_type":"system","sender":null,"body":{"content":"{\"template\":\"{a} left {b} {c}\",\"a\":\"{b}\",\"b\":[\"x\",\"y\"]}"}`, "oc_1 event: {b} left x, y"},
+		"a file":           {`"msg_type":"file","body":{"content":"{\"file_name\":\"a.pdf\"}"}`, "ou_1: "},
+		"a place":          {`"msg_type":"location","body":{"content":"{\"name\":\"Pier 4\"}"}`, "ou_1: Pier 4"},
+		"a task":           {`"msg_type":"todo","body":{"content":"{\"summary\":{\"title\":\"Buy\",\"content\":[[{\"tag\":\"text\",\"text\":\"rope\"}]]}}"}`, "ou_1: Buy\nrope"},
+		"forwarded":        {`"msg_type":"text","upper_message_id":"om_0","body":{"content":"{\"text\":\"a\"}"}`, "ou_1: [forwarded] a"},
+		"an answer":        {`"msg_type":"text","parent_id":"om_0","thread_id":"omt_1","body":{"content":"{\"text\":\"a\"}"}`, "ou_1 ^om_0 /omt_1: a"},
+		"a bot":            {`"msg_type":"text","sender":{"id":"cli_1","sender_type":"app"},"body":{"content":"{\"text\":\"a\"}"}`, "cli_1 bot: a"},
+		"of an event":      {`"message_id":"","event":{"sender":{"sender_id":{"open_id":"ou_1"},"sender_type":"user"},"message":{"message_id":"om_1","chat_id":"oc_1","create_time":"1768500245123","message_type":"text","content":"{\"text\":\"@_user_1 a\"}","mentions":[{"key":"@_user_1","id":{"open_id":"ou_1"},"name":"Ada"}]}}`, "Ada: @Ada a"},
+		"an answer, shown": {`"msg_type":"text","content":"[Image: img_1]","create_time":"2026-01-15 18:04","reply_to":"om_0"`, "ou_1 ^om_0: "},
+		"shown as text":    {`"msg_type":"text","content":"a","sender":{"id":"ou_1","name":"Ada"}`, "Ada: a"},
+		"no JSON":          {`"msg_type":"text","body":{"content":"a"}`, "ou_1: "},
+		"of nobody":        {`"msg_type":"text","sender":{}`, "bad: no author"},
+		"no id":            {`"msg_type":"text","message_id":null,"message_id":""`, "bad: no id"},
+		"another type":     {`"msg_type":"text","deleted":"x"`, "bad: no message"},
 	})
 }
 

@@ -25,6 +25,7 @@ import (
 	"reverie/internal/ingest/qqchat"
 	"reverie/internal/ingest/rocketchat"
 	"reverie/internal/ingest/slack"
+	"reverie/internal/ingest/slackdump"
 	"reverie/internal/ingest/teams"
 	"reverie/internal/ingest/telegram"
 	"reverie/internal/ingest/wechat"
@@ -65,7 +66,7 @@ func Formats() []Format {
 		wechat.Format,
 		googlechat.Format,
 		mattermost.Format,
-		slack.Dump,
+		slackdump.Format(func(t *export.Teller) slackdump.Slack { return slack.NewReader(t) }),
 		rocketchat.Format,
 		feishu.Format,
 		teams.Format,

@@ -109,6 +109,23 @@ func TestTelegramTimes(t *testing.T) {
 	}
 }
 
+// TestTelegramTopics follows the topics of a forum from answer to answer.
+func TestTelegramTopics(t *testing.T) {
+	message := func(id, more string) string {
+		return `{"id":` + id + `,"date_unixtime":"1768500245","from":"Mira","from_id":"user1","type":` + more + `}`
+	}
+	got, err := toldBy(t, "telegram", file("result.json", telegram(
+		message("1", `"message","text":"early","reply_to_message_id":0`), message("2", `"service","action":"topic_created","title":"Routes"`),
+		message("3", `"message","text":"a","reply_to_message_id":2`), message("4", `"message","text":"b","reply_to_message_id":3`),
+		message("5", `"message","text":"c","reply_to_message_id":4`), message("6", `"message","text":"general"`),
+		message("7", `"message","text":"d","reply_to_message_id":6`))), ingest.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, got, "channel12 1 Mira ^0: early", "channel12 2 Mira /2 event: topic created: Routes", "channel12 3 Mira /2: a", "channel12 4 Mira ^3 /2: b",
+		"channel12 5 Mira ^4 /2: c", "channel12 6 Mira: general", "channel12 7 Mira ^6: d")
+}
+
 // TestTelegramFiles finds the chats of an account and of folders.
 func TestTelegramFiles(t *testing.T) {
 	chat := func(kind, name, id, message string) string {

@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"reverie/internal/ingest/export"
 	"reverie/internal/reverie"
@@ -85,7 +87,9 @@ type message struct {
 	Author    user            `json:"author"`
 	Mentions  json.RawMessage `json:"mentions"`
 	Reference struct {
+		Type      export.Text `json:"type"`
 		MessageID export.Text `json:"messageId"`
+		ChannelID export.Text `json:"channelId"`
 	} `json:"reference"`
 	Forwarded *content        `json:"forwardedMessage"`
 	Reactions json.RawMessage `json:"reactions"`
@@ -116,31 +120,43 @@ func (d *reader) record(part export.Part) error {
 	r := export.Record{Chat: d.chat, Place: part.Place, Bot: m.Author.IsBot, Edited: m.Edited != "",
 		Event: !said[string(m.Type)], Reactions: reactions.Of(m.Reactions, nil)}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Author.ID), EditedAt: m.Edited.When(d.Zone), Author: m.Author.label(), SentAt: at}
-	if m.Type == "Reply" || m.Type == "19" {
+	if d.replies(m) {
 		r.Message.ReplyTo = string(m.Reference.MessageID)
 	}
 	names := map[string]string{} // names of the mentioned users, by id
 	for _, u := range export.As[[]user](m.Mentions) {
 		names[string(u.ID)] = export.Shortened(u.label())
 	}
-	r.Message.Text = textOf(m.content, names)
+	r.Message.Text = d.text(m.content, names)
 	if m.Forwarded != nil {
-		if said := textOf(*m.Forwarded, names); said != "" {
+		if said := d.text(*m.Forwarded, names); said != "" {
 			r.Message.Text = export.JoinLines(r.Message.Text, export.Forwarded("", said))
 		}
 	}
 	return d.Tell(r)
 }
 
+// replies reports whether a message replies to the one that it refers to. Old versions of the exporter wrote
+// replies like other messages. A message that refers to another channel is forwarded or announced there.
+func (d *reader) replies(m message) bool {
+	switch m.Type {
+	case "Reply", "19":
+		return true
+	case "Default", "0":
+		return m.Reference.Type != "Forward" && m.Forwarded == nil && string(m.Reference.ChannelID) == d.chat.ID
+	}
+	return false
+}
+
 // said are the kinds of messages that somebody wrote. Kinds without a name in the exporter are Discord's numbers.
 var said = map[string]bool{"": true, "Default": true, "Reply": true, "ChatInputCommand": true,
 	"ContextMenuCommand": true, "0": true, "19": true, "20": true, "23": true}
 
-// textOf returns the content of a message, or the text of its embeds if it has none. Embeds beside a content only
+// text returns the content of a message, or the text of its embeds if it has none. Embeds beside a content only
 // repeat what its links lead to.
-func textOf(c content, names map[string]string) string {
+func (d *reader) text(c content, names map[string]string) string {
 	if said := strings.TrimSpace(string(c.Content)); said != "" {
-		return resolve(said, names)
+		return d.resolve(said, names)
 	}
 	embeds := export.As[[]struct {
 		Title       string `json:"title"`
@@ -157,18 +173,42 @@ func textOf(c content, names map[string]string) string {
 			lines = append(lines, strings.TrimPrefix(f.Name+": "+f.Value, ": "))
 		}
 	}
-	return resolve(export.JoinLines(lines...), names)
+	return d.resolve(export.JoinLines(lines...), names)
 }
 
-// mentioned matches a person in embeds, and in text that the exporter did not convert.
-var mentioned = text.NewPattern(`<@!?(\d{1,20})>`)
+// discordMark matches what stands for a name in embeds, and in text that the exporter did not convert: <@id>,
+// <@!id>, <@&role>, <#channel>, <:emoji:id>, <a:emoji:id>, <t:seconds:style>, </command:id>.
+var discordMark = text.NewPattern(`<(@[!&]?|#|a?:[A-Za-z0-9_~]{1,64}:|t:|/[^<>:]{1,100}:)(-?\d{1,20})(?::[a-zA-Z])?>`)
 
-func resolve(s string, names map[string]string) string {
+func (d *reader) resolve(s string, names map[string]string) string {
 	if len(s) > reverie.MaxMessageTextLength {
 		return s // too long: it will be refused
 	}
-	return mentioned.ReplaceAllStringFunc(s, func(mark string) string {
-		id := mentioned.FindStringSubmatch(mark)[1]
-		return "@" + cmp.Or(names[id], id)
+	return discordMark.ReplaceAllStringFunc(s, func(mark string) string {
+		part := discordMark.FindStringSubmatch(mark)
+		kind, id := part[1], part[2]
+		switch {
+		case kind == "@&":
+			return "@role"
+		case kind[0] == '@':
+			return "@" + cmp.Or(names[id], id)
+		case kind == "#" && id == d.chat.ID:
+			return "#" + d.channel
+		case kind == "#":
+			return "#channel"
+		case kind == "t:":
+			return d.date(id, mark)
+		case kind[0] == '/':
+			return strings.TrimSuffix(kind, ":")
+		}
+		return strings.TrimPrefix(kind, "a")
 	})
+}
+
+func (d *reader) date(seconds, mark string) string {
+	at, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || at < -export.LastUnix || at > export.LastUnix {
+		return mark
+	}
+	return time.Unix(at, 0).In(d.Zone).Format("2006-01-02 15:04 MST")
 }

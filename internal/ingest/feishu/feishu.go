@@ -5,6 +5,7 @@ package feishu
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -17,7 +18,8 @@ import (
 var Format = export.Format{
 	Name:  "feishu",
 	Title: "Feishu or Lark: messages of the API (im/v1/messages), JSON or JSONL",
-	Signs: sign.At(append(lists, "", "[]")...),
+	Signs: append(signs.At("", "[]", "items[]", "data.items[]", "[].items[]", "[].data.items[]", "messages[]", "data.messages[]"),
+		happened.At("", "[]")...),
 	Tell: func(t *export.Teller, src export.Source) error {
 		r := reader{Teller: t, file: cmp.Or(export.Title(src.Name), "chat"), names: map[string]string{}}
 		for part := range parts(export.Source{Head: src.Head, Reader: bytes.NewReader(src.Head)}) {
@@ -27,18 +29,18 @@ var Format = export.Format{
 	},
 }
 
-// sign is that of a message.
-var sign = export.Sign{Sure: 95, Paths: "message_id msg_type chat_id|body.content|sender.id"}
-
-// lists are the paths of messages in answers, and in lists of answers.
-var lists = []string{"items[]", "data.items[]", "[].items[]", "[].data.items[]", "messages[]", "data.messages[]"}
+var (
+	signs = export.Sign{Sure: 95, Paths: "message_id msg_type|message_type chat_id|body.content|sender.id"}
+	// happened is the sign of an event that the platform sends for a message.
+	happened = export.Sign{Sure: 95, Paths: "event.message.message_id event.message.chat_id"}
+)
 
 // parts yields the messages of any of these forms.
 func parts(src export.Source) export.Parts {
-	if export.Surest(src.Head, sign.At("", "[]")...) > 0 {
+	if export.Surest(src.Head, append(signs.At("", "[]"), happened.At("", "[]")...)...) > 0 {
 		return export.Values(src)
 	}
-	return export.JSONParts(src.Reader, lists...)
+	return export.JSONParts(src.Reader, "items[]", "data.items[]", "[].items[]", "[].data.items[]", "messages[]", "data.messages[]")
 }
 
 type reader struct {
@@ -53,6 +55,8 @@ type message struct {
 	Thread   export.Text         `json:"thread_id"`
 	Upper    export.Text         `json:"upper_message_id"` // it is part of this forwarded message
 	Type     export.Text         `json:"msg_type"`
+	Kind     export.Text         `json:"message_type"` // the same in an event
+	ReplyTo  export.Text         `json:"reply_to"`     // parent_id in the output of lark-cli
 	Created  export.Text         `json:"create_time"`
 	Deleted  bool                `json:"deleted"`
 	Edited   export.Mark         `json:"updated"`
@@ -60,26 +64,41 @@ type message struct {
 	Chat     export.Text         `json:"chat_id"`
 	Sender   export.JSONFields   `json:"sender"`
 	Body     export.JSONFields   `json:"body"`
+	Content  export.Text         `json:"content"` // in an event instead of body; in the output of lark-cli, plain text
 	Mentions []export.JSONFields `json:"mentions"`
+}
+
+// idOf returns an id, or the first one of an object of ids.
+func idOf(raw json.RawMessage) string {
+	of := export.JSONFieldsOf(raw)
+	return cmp.Or(export.TextOf(raw), of.Str("open_id"), of.Str("user_id"), of.Str("union_id"))
 }
 
 // learn records the names of the people that a message mentions.
 func (r *reader) learn(m export.JSONFields) {
 	for _, who := range m.List("mentions") {
-		if id := export.TextOf(who["id"]); id != "" && len(r.names) < export.MaxNames {
+		if id := idOf(who["id"]); id != "" && len(r.names) < export.MaxNames {
 			r.names[id] = export.Shortened(who.Str("name"))
 		}
 	}
 }
 
 func (r *reader) take(part export.Part) error {
+	event := export.JSONFieldsOf(part.Value).Fields("event")
+	if len(event) > 0 {
+		part.Value = event["message"]
+	}
 	r.learn(export.JSONFieldsOf(part.Value))
 	var m message
 	if err := part.Decode(&m, "no message"); err != nil {
 		return err
 	}
+	if len(event) > 0 {
+		m.Sender = event.Fields("sender")
+	}
+	m.Type = cmp.Or(m.Type, m.Kind)
 	at, err := export.Time(string(m.Created), r.Zone)
-	by := export.TextOf(m.Sender["id"])
+	by := cmp.Or(idOf(m.Sender["id"]), idOf(m.Sender["sender_id"]))
 	program := m.Sender.Str("sender_type")
 	chat := cmp.Or(string(m.Chat), r.file)
 	if m.Type == "system" {
@@ -90,8 +109,8 @@ func (r *reader) take(part export.Part) error {
 	}
 	rec := export.Record{Chat: export.Chat{ID: chat, Name: chat}, Place: part.Place, Bot: program == "app" || program == "bot",
 		Event: m.Deleted || events[string(m.Type)], Gone: m.Deleted, Edited: m.Edited != ""}
-	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: by, SentAt: at, SessionID: string(m.Thread), ReplyTo: string(m.Parent),
-		Author: cmp.Or(r.names[by], by)}
+	rec.Message = reverie.Message{ID: string(m.ID), AuthorID: by, SentAt: at, SessionID: string(m.Thread), ReplyTo: string(cmp.Or(m.Parent, m.ReplyTo)),
+		Author: cmp.Or(m.Sender.Str("name"), r.names[by], by)}
 	if m.Edited != "" {
 		rec.Message.EditedAt = m.Updated.When(r.Zone)
 	}
@@ -115,7 +134,10 @@ var mention = text.NewPattern(`@_(?:user_\d+|all)\b|<at [^<>]{0,200}>([^<>]{0,20
 
 // said returns the text of a message. Its content is JSON in a string, different for each kind.
 func (m message) said() string {
-	c := export.JSONFieldsOf([]byte(m.Body.Str("content")))
+	c := export.JSONFieldsOf([]byte(cmp.Or(m.Body.Str("content"), string(m.Content))))
+	if c == nil && len(m.Body) == 0 {
+		return export.UnlessPlaceholder(string(m.Content))
+	}
 	said := ""
 	switch m.Type {
 	case "text":

@@ -1,6 +1,6 @@
 // Package slack reads the export of a workspace's owner: lists of users and channels, and one folder per channel
 // with one file per day. Messages of a channel are identified by their time, which is unique in the channel; ids of
-// chats are Slack's own. It also reads slackdump's files, which hold the same messages.
+// chats are Slack's own.
 package slack
 
 import (
@@ -132,6 +132,19 @@ func newReader(t *export.Teller) *reader {
 	return &reader{Teller: t, names: slackNames{users: map[string]slackUser{}, channels: map[string]string{}}}
 }
 
+// Reader reads messages in the form of Slack's API from other programs' files.
+type Reader struct{ in *reader }
+
+func NewReader(t *export.Teller) Reader { return Reader{newReader(t)} }
+
+// User records a user, Chat a conversation; Message passes on a message.
+func (r Reader) User(part export.Part) { r.in.user(part) }
+func (r Reader) Chat(part export.Part) export.Chat {
+	chat, _ := r.in.chat(part)
+	return chat
+}
+func (r Reader) Message(chat export.Chat, part export.Part) error { return r.in.record(chat, part) }
+
 // lists reads the names for the ids in one folder, and adds the chats under the paths of their folders.
 func (s *reader) lists(files fs.FS, root string, chats map[string]export.Chat) error {
 	for _, list := range userLists {
@@ -215,6 +228,7 @@ type message struct {
 	BotProfile  json.RawMessage `json:"bot_profile"`
 	Hidden      export.Mark     `json:"is_hidden_by_limit"` // set on a message that the plan hides
 	Attachments json.RawMessage `json:"attachments"`
+	Blocks      json.RawMessage `json:"blocks"`
 	Reactions   json.RawMessage `json:"reactions"`
 }
 
@@ -290,6 +304,9 @@ func (s *reader) said(m message, r *export.Record) (said string, event bool) {
 	if r.Message.AuthorID == "Slack" || !known &&
 		(slackEvent.MatchString(string(m.Subtype)) || m.User == "" || said == "") {
 		return said, true
+	}
+	if said == "" {
+		said = s.names.blocks(m.Blocks)
 	}
 	return export.JoinLines(said, s.names.attachments(m.Attachments, said == "")), false
 }
@@ -379,18 +396,90 @@ func (n *slackNames) reference(s string) string {
 	return label + " (" + address + ")"
 }
 
+// block is a block of a message, or an element in one. Only kinds with text are read.
+type block struct {
+	Type      string          `json:"type"`
+	Text      json.RawMessage `json:"text"` // a string, or {"type","text"}
+	Elements  json.RawMessage `json:"elements"`
+	Fields    json.RawMessage `json:"fields"`
+	UserID    string          `json:"user_id"`
+	ChannelID string          `json:"channel_id"`
+	URL       string          `json:"url"`
+	Name      string          `json:"name"`
+	Range     string          `json:"range"`
+	Fallback  string          `json:"fallback"`
+}
+
+// blocks returns the text of a list of blocks, one per line.
+func (n *slackNames) blocks(raw json.RawMessage) string {
+	return n.elements(raw, "\n", 0)
+}
+
+// maxBlocks is the maximum depth of blocks; Slack's own have four levels.
+const maxBlocks = 12
+
+func (n *slackNames) elements(raw json.RawMessage, between string, depth int) string {
+	if depth > maxBlocks {
+		return ""
+	}
+	var parts []string
+	for _, b := range export.As[[]block](raw) {
+		if s := n.block(b, depth); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, between)
+}
+
+func (n *slackNames) block(b block, depth int) string {
+	switch b.Type {
+	case "rich_text", "rich_text_list":
+		return n.elements(b.Elements, "\n", depth+1)
+	case "rich_text_section", "rich_text_quote", "rich_text_preformatted":
+		return strings.TrimRight(n.elements(b.Elements, "", depth+1), "\n")
+	case "text":
+		return export.PlainText(b.Text)
+	case "user":
+		return "@" + n.user(b.UserID)
+	case "channel":
+		return "#" + n.channel(b.ChannelID)
+	case "broadcast":
+		return "@" + b.Range
+	case "emoji":
+		return ":" + b.Name + ":"
+	case "date":
+		return b.Fallback
+	case "link":
+		if label := export.PlainText(b.Text); label != "" && label != b.URL {
+			return label + " (" + b.URL + ")"
+		}
+		return b.URL
+	case "section", "header", "markdown", "mrkdwn", "plain_text":
+		return export.JoinLines(n.read(export.PlainText(b.Text)), n.elements(b.Fields, "\n", depth+1))
+	case "context":
+		return n.elements(b.Elements, " ", depth+1)
+	}
+	return ""
+}
+
 // attachment is an app's addition to a message, or a shared message.
 type attachment struct {
-	IsShare    bool   `json:"is_share"`
-	AuthorName string `json:"author_name"`
-	Fallback   string `json:"fallback"`
-	Pretext    string `json:"pretext"`
-	Title      string `json:"title"`
-	Text       string `json:"text"`
+	IsShare    bool            `json:"is_share"`
+	AuthorName string          `json:"author_name"`
+	Fallback   string          `json:"fallback"`
+	Pretext    string          `json:"pretext"`
+	Title      string          `json:"title"`
+	Text       string          `json:"text"`
+	Blocks     json.RawMessage `json:"blocks"`
 	Fields     []struct {
 		Title string `json:"title"`
 		Value string `json:"value"`
 	} `json:"fields"`
+	MessageBlocks []struct {
+		Message struct {
+			Blocks json.RawMessage `json:"blocks"`
+		} `json:"message"`
+	} `json:"message_blocks"`
 }
 
 // attachments returns the text of a message's attachments: shared messages and, with all, texts of apps. Link
@@ -400,7 +489,7 @@ func (n *slackNames) attachments(raw json.RawMessage, all bool) string {
 	for _, a := range export.As[[]attachment](raw) {
 		switch {
 		case a.IsShare:
-			if said := strings.TrimSpace(n.read(cmp.Or(a.Text, a.Fallback))); said != "" {
+			if said := n.shared(a); said != "" {
 				lines = append(lines, export.Forwarded(a.AuthorName, said))
 			}
 		case all:
@@ -410,10 +499,22 @@ func (n *slackNames) attachments(raw json.RawMessage, all bool) string {
 	return export.JoinLines(lines...)
 }
 
+// shared returns the text of a shared message.
+func (n *slackNames) shared(a attachment) string {
+	if said := strings.TrimSpace(n.read(a.Text)); said != "" {
+		return said
+	}
+	var lines []string
+	for _, b := range a.MessageBlocks {
+		lines = append(lines, n.blocks(b.Message.Blocks))
+	}
+	return export.JoinLines(lines...)
+}
+
 func (n *slackNames) attachment(a attachment) string {
 	lines := []string{n.read(a.Pretext), n.read(a.Title), n.read(a.Text)}
 	for _, f := range a.Fields {
 		lines = append(lines, strings.TrimPrefix(n.read(f.Title)+": "+n.read(f.Value), ": "))
 	}
-	return cmp.Or(export.JoinLines(lines...), n.read(a.Fallback))
+	return cmp.Or(export.JoinLines(lines...), n.blocks(a.Blocks), n.read(a.Fallback))
 }

@@ -67,6 +67,7 @@ type chat struct {
 	name     string
 	chat     export.Chat // without an id until a message is read
 	last     time.Time   // time of the previous message
+	topics   topics
 }
 
 // file passes on the messages of a file.
@@ -276,6 +277,13 @@ func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) e
 		r.Message.AuthorID, r.Message.Author = c.chat.ID, c.chat.Name
 	}
 	r.Message.Author = cmp.Or(r.Message.Author, r.Message.AuthorID)
+	if m.Action == "topic_created" {
+		c.topics.begin(r.Message.ID)
+	}
+	r.Message.SessionID = c.topics.of(r.Message.ID, r.Message.ReplyTo)
+	if r.Message.SessionID == r.Message.ReplyTo { // this marks the topic, and is no reply
+		r.Message.ReplyTo = ""
+	}
 	return nil
 }
 
@@ -354,4 +362,43 @@ func texts(entries []entry) (list []string) {
 		list = append(list, string(e.Text))
 	}
 	return list
+}
+
+// topics tracks the topics of a forum. A message replies to the first message of its topic, or to one in the topic.
+// It remembers the topics of recent messages.
+type topics struct {
+	roots       map[string]bool
+	now, before map[string]string // message id -> topic
+}
+
+func (t *topics) begin(root string) {
+	if t.roots == nil {
+		t.roots = map[string]bool{}
+	}
+	if len(t.roots) < export.MaxNames {
+		t.roots[root] = true
+	}
+}
+
+// of returns the topic of a message that replies to another one; "" is none, or the general topic.
+func (t *topics) of(id, replyTo string) string {
+	topic := ""
+	switch {
+	case len(t.roots) == 0:
+		return ""
+	case t.roots[id]:
+		return id
+	case t.roots[replyTo]:
+		topic = replyTo
+	default:
+		topic = cmp.Or(t.now[replyTo], t.before[replyTo])
+	}
+	if topic == "" {
+		return ""
+	}
+	if t.now == nil || len(t.now) >= 1<<16 {
+		t.now, t.before = map[string]string{}, t.now
+	}
+	t.now[id] = topic
+	return topic
 }
