@@ -199,7 +199,6 @@ func TestApplyEntitiesRefusesContradictions(t *testing.T) {
 	for what, fill := range map[string]func(*reverie.EntityPlan){
 		"no id":                create(func(e *reverie.Entity) { e.ID = "Bo" }),
 		"a known id":           create(func(e *reverie.Entity) { e.ID = known.ID }),
-		"another subject":      create(func(e *reverie.Entity) { e.Subject = "Ana" }),
 		"two subjects":         create(func(e *reverie.Entity) { e.Names = append(e.Names, e.Names[0]) }),
 		"a name of quotes":     create(func(e *reverie.Entity) { e.Names[1] = reverie.EntityName{Kind: reverie.NameAlias, Name: `"@"`} }),
 		"a nameless kind":      create(func(e *reverie.Entity) { e.Names[1].Kind = "nick" }),
