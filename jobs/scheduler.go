@@ -59,8 +59,8 @@ func ParseSpec(text string) (Spec, error) {
 		err = errors.New("never happens: no month of it has that day")
 	}
 	if err != nil {
-		return Spec{}, fmt.Errorf("schedule %q: %w: %w: write minute, hour, day of the month, month and day of the week, "+
-			"such as 17 3 * * *, or @hourly, @daily, @weekly, @monthly, @yearly, or @every 90m", text, reverie.ErrInvalid, err)
+		return Spec{}, fmt.Errorf("schedule %q: %w: %w: write five fields (minute, hour, day of the month, month, "+
+			"day of the week), such as 17 3 * * *, or @hourly, @daily, @weekly, @monthly, @yearly or @every 90m", text, reverie.ErrInvalid, err)
 	}
 	return s, nil
 }
