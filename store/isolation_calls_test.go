@@ -33,7 +33,7 @@ var ofAllGroups = map[string]string{
 var numbers = map[string]bool{"Candidates": true,
 	"CountPending": true, "WaitingChanges": true, "For": true, "DreamSigns": true, "CachedEmbeddings": true, "VectorModels": true, "StandingLineages": true,
 	"NearestHeads": true, "MessageCounts": true, "PendingWindows": true, "WindowLoads": true, "LastWork": true, "GroupTeam": true, "UsageOf": true,
-	"CompareRecords": true, "Overview": true, "Activity": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true, "WholeID": true, "ShortIDs": true, "Shared": true}
+	"CompareRecords": true, "Overview": true, "Activity": true, "PlanSeal": true, "Accounts": true, "Rewindable": true, "EnsureGroup": true, "Audit": true, "WholeID": true, "Shared": true}
 
 var (
 	always   = time.Time{}
@@ -353,9 +353,8 @@ var calls = map[string]func(a asked) []any{
 	"ClaimNotice":  func(a asked) []any { return r(a.ClaimNotice(ctx(), home, "held_plan", time.Hour)) },
 	"ClearSetback": func(a asked) []any { return r(a.ClearSetback(ctx(), home, reverie.JobEvolve)) },
 
-	"Talk":     func(a asked) []any { return r(a.Talk(ctx(), home, []string{"2026-02-01"})) },
-	"WholeID":  func(a asked) []any { return r(a.WholeID(ctx(), reverie.IDMemory, home, a.mem[:8])) },
-	"ShortIDs": func(a asked) []any { return r(a.ShortIDs(ctx(), reverie.IDMemory, []string{home}, []string{a.mem})) },
+	"Talk":    func(a asked) []any { return r(a.Talk(ctx(), home, []string{"2026-02-01"})) },
+	"WholeID": func(a asked) []any { return r(a.WholeID(ctx(), reverie.IDMemory, home, a.mem[:8])) },
 
 	"EnsureGroup": func(a asked) []any { return r(a.EnsureGroup(ctx(), reverie.Group{ID: home, Name: "x"})) },
 	"ChangeGroup": func(a asked) []any {
