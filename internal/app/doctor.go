@@ -14,6 +14,7 @@ import (
 	"reverie/internal/config"
 	"reverie/internal/eval"
 	"reverie/internal/llm"
+	"reverie/internal/llm/openai"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -159,6 +160,10 @@ func (a *App) examineModels(ctx context.Context, note func(check, detail string,
 		if err == nil {
 			_, err = model.Generate(ctx, llm.Meta{Purpose: "doctor", Tier: llm.TierStandard}, smallQuestion)
 			note(u.check, model.Name()+" answers"+a.contextNote(ctx, settings), err)
+			if err == nil && settings.ServiceTier == string(llm.TierFlex) {
+				said, err := flexAnswers(ctx, model)
+				note("flex for "+u.use, said, err)
+			}
 			continue
 		}
 		if !told[err.Error()] {
@@ -183,6 +188,20 @@ func (a *App) examineModels(ctx context.Context, note func(check, detail string,
 		detail, err := calibrationNote(ctx, embed)
 		note("calibration", detail, err)
 	}
+}
+
+// flexWait is how long a person waits for a flex answer, to see whether there is such a thing.
+const flexWait = 20 * time.Second
+
+// flexAnswers asks a model in the flex tier. That there is no capacity now is no fault.
+func flexAnswers(ctx context.Context, model *llm.Model) (said string, err error) {
+	short, cancel := context.WithTimeout(ctx, flexWait)
+	defer cancel()
+	_, err = model.Generate(short, llm.Meta{Purpose: "doctor", Tier: llm.TierFlex}, smallQuestion)
+	if short.Err() != nil && ctx.Err() == nil {
+		return "accepted, and not answered within 20 seconds: that is as it may be", nil
+	}
+	return "answers", err
 }
 
 // calibrationNote is the doctor's word on what cosines of a model mean. One that has not
@@ -230,18 +249,32 @@ func (a *App) TryModel(ctx context.Context, playing func(i, n int, name string))
 	if err != nil {
 		return failed(err)
 	}
-	detail, fit := verdict(report, refused)
+	settings, err := a.Config.Generation(config.UseEvolve)
+	if err != nil {
+		return failed(err)
+	}
+	t := trial{report: report, refused: refused, settings: settings}
+	t.server, _ = a.served(ctx, settings)
+	detail, fit := t.verdict()
 	if !fit {
 		return failed(errors.New(detail))
 	}
 	return Finding{Check: check, OK: true, Detail: detail}
 }
 
-// verdict describes the result in plain words; refused counts refused lines by reason.
-func verdict(report eval.Report, refused map[string]int) (detail string, fit bool) {
-	total := report.Total
+// trial is the result of the built-in scenarios.
+type trial struct {
+	report   eval.Report
+	refused  map[string]int // refused lines, by reason
+	settings config.ModelSettings
+	server   string
+}
+
+// verdict describes the result in plain words, with advice for a model that is not fit.
+func (t trial) verdict() (detail string, fit bool) {
+	total := t.report.Total
 	broken := 0
-	for _, s := range report.Scenarios {
+	for _, s := range t.report.Scenarios {
 		if s.Error != "" {
 			broken++
 		}
@@ -250,19 +283,38 @@ func verdict(report eval.Report, refused map[string]int) (detail string, fit boo
 		100*total.Facts.Right >= fitPercent*total.Facts.Expected
 	var said []string
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	say("%s is %s: %d of %d points, %d of %d facts, %d nights", report.Model,
+	say("%s is %s: %d of %d points, %d of %d facts, %d nights", t.report.Model,
 		map[bool]string{true: "fit", false: "not fit to keep memories"}[fit], total.Right, total.Points,
 		total.Facts.Right, total.Facts.Expected, total.Nights)
 	if broken+total.Unusable > 0 {
 		say("%d nights came to nothing, %d scenarios broke off", total.Unusable, broken)
 	}
-	reasons := slices.SortedFunc(maps.Keys(refused), func(x, y string) int {
-		return cmp.Or(refused[y]-refused[x], strings.Compare(x, y))
+	reasons := slices.SortedFunc(maps.Keys(t.refused), func(x, y string) int {
+		return cmp.Or(t.refused[y]-t.refused[x], strings.Compare(x, y))
 	})
 	for i, r := range reasons {
-		reasons[i] = fmt.Sprintf("%s %d", r, refused[r])
+		reasons[i] = fmt.Sprintf("%s %d", r, t.refused[r])
 	}
 	say("lines refused: %s", cmp.Or(strings.Join(reasons, ", "), "none"))
 	say("%.0f seconds, %.1f tokens a second", total.Seconds, float64(total.Spend.OutputTokens)/max(total.Seconds, 0.001))
+	if !fit {
+		say("try %s", strings.Join(t.advice(), "; else "))
+	}
 	return strings.Join(said, "; "), fit
+}
+
+// advice returns what may help a model that is not fit, cheapest first.
+func (t trial) advice() (list []string) {
+	s := t.settings
+	switch {
+	case s.Provider != config.ProviderOpenAI || s.Lines != llm.LinesFree:
+	case t.server == openai.ServerLlamaCpp || t.server == openai.ServerVLLM:
+		list = append(list, `[llm] lines = "grammar"`)
+	default:
+		list = append(list, `[llm] lines = "schema"`)
+	}
+	if s.Provider == config.ProviderOpenAI && s.Prompts != "small" {
+		list = append(list, `[llm] prompts = "small"`)
+	}
+	return append(list, "a larger model")
 }

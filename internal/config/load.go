@@ -209,6 +209,9 @@ func readEnv(vars map[string]string) (out layer, warnings []string, problems []e
 			if set = configSchema().byPath["database.data_dir"]; vars[set.env] != "" {
 				continue
 			}
+		case removedVariable(name) != nil:
+			problems = append(problems, removedVariable(name))
+			continue
 		case !ok:
 			warnings = append(warnings, name+" is not a setting and has no effect")
 			continue
@@ -297,6 +300,10 @@ func (r *fileReader) keyValue(table string, n *unstable.Node) {
 		return
 	}
 	set, ok := configSchema().byPath[path]
+	if err := removedSetting(path, at); err != nil {
+		r.problems = append(r.problems, err)
+		return
+	}
 	if !ok {
 		r.problems = append(r.problems, problemf(at, "unknown setting %s: `reverie config` lists all", path))
 		return

@@ -413,9 +413,7 @@ func (t *turn) answers(q Question, lineage, statement string) bool {
 			return true
 		}
 	}
-	return q.Expect != "" && slices.ContainsFunc(t.s.Expects, func(e Expect) bool {
-		return e.ID == q.Expect && e.pattern.matches(statement)
-	})
+	return slices.ContainsFunc(t.s.Expects, func(e Expect) bool { return e.ID == q.Expect && e.IsSaidBy(statement) })
 }
 
 // remember writes the scenario's initial memories in its order, as one run of evolve would.

@@ -110,6 +110,9 @@ func (e Expect) may(action string) bool {
 	return e.Action == "" || slices.Contains(strings.Split(e.Action, "|"), action)
 }
 
+// IsSaidBy reports whether a statement is the fact.
+func (e Expect) IsSaidBy(statement string) bool { return e.pattern.matches(statement) }
+
 // memory returns an initial memory by its name in the scenario.
 func (s *Scenario) memory(id string) (Memory, bool) {
 	i := slices.IndexFunc(s.Memories, func(m Memory) bool { return m.ID == id })

@@ -123,9 +123,10 @@ type peerGroup struct {
 // peerResult is what the driver says.
 type peerResult struct {
 	Added   int       `json:"added"`
-	Took    []float64 `json:"took"` // milliseconds
-	Found   int       `json:"found"`
+	Took    []float64 `json:"took"`    // milliseconds
 	Outside []string  `json:"outside"` // where it wanted to connect to
+
+	Shown [][]string `json:"shown"` // what each search found
 
 	Held [][2]string `json:"held"` // what a graph knows: of which group, and the fact
 }

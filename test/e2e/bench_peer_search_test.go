@@ -201,7 +201,11 @@ func (s *peerShelf) ask(b *testing.B, m *peerModel, driver *peerDriver, theirs p
 	for _, ms := range r.Took {
 		laps = append(laps, time.Duration(ms*float64(time.Millisecond)))
 	}
-	s.report(b, m, laps, r.Found)
+	found := 0
+	for _, texts := range r.Shown {
+		found += len(texts)
+	}
+	s.report(b, m, laps, found)
 }
 
 func (s *peerShelf) report(b *testing.B, m *peerModel, laps pgtest.Laps, found int) {

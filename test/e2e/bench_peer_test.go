@@ -37,6 +37,7 @@ var peerVectors = fmt.Sprintf("text-embedding-3-small@%d", offline.DefaultDims)
 func BenchmarkPeer(b *testing.B) {
 	b.Run("night", benchmarkPeerNight)
 	b.Run("search", benchmarkPeerSearch)
+	b.Run("recall", benchmarkPeerRecall)
 	b.Run("others", benchmarkPeerOthers)
 }
 

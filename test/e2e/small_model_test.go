@@ -54,7 +54,7 @@ func TestDoctorTriesTheModel(t *testing.T) {
 	s.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Lines(`{"action":"none"}`) })
 	s.run("doctor").want(t, 0).shows(t, "openai/tiny answers, and reads 8192 tokens (vLLM)")
 	s.run("doctor", "--model").want(t, 1, "1 check failed").shows(t, "openai/tiny is not fit to keep memories", "0 of ",
-		"lines refused: none")
+		"lines refused: none", `try [llm] lines = "grammar"; else`)
 	s.model.Respond(func(llmtest.Request) llmtest.Answer { return llmtest.Prose() })
 	s.run("doctor", "--model").want(t, 1).shows(t, "nights came to nothing", "unusable answer", "prose")
 	if n := s.one(`select count(*) from groups`); n != "0" {

@@ -62,10 +62,10 @@ func takeBack(t *testing.T, s *sample, handler http.Handler, admin, reader strin
 	}
 	_, err = s.store.Edit(t.Context(), reverie.Edit{GroupID: halfFrame, MemoryID: theme.ID, Action: reverie.ActionRestore})
 	check(t, err)
-	if a := v.get(run + "/undo?lang=zh"); !strings.Contains(words(a.doc), "a person restored it since") {
+	if a := v.get(run + "/undo?lang=zh"); !strings.Contains(words(a.doc), "其后已被人工恢复") {
 		t.Errorf("what is left, in Chinese: %s", words(a.doc))
 	}
-	if a := v.get(run + "/undo?force=1"); !strings.Contains(words(a.doc), "一并还原。") || strings.Contains(words(a.doc), "a person restored it since") || undoForm(a).Get("before") == "" ||
+	if a := v.get(run + "/undo?force=1"); !strings.Contains(words(a.doc), "一并还原。") || strings.Contains(words(a.doc), "其后已被人工恢复") || undoForm(a).Get("before") == "" ||
 		a.named("input", "force").Data == "" {
 		t.Errorf("with force: %s", words(a.doc))
 	}

@@ -117,22 +117,22 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		group  = "data/final/Garden/synthetic_domain_channels_rolevariants_Garden.json"
 	)
 	for _, c := range []struct{ format, file, old, now, want string }{
-		{"locomo", locomo, `"sample_id": "conv-1",`, ``, `locomo10.json:2: conversation 1 () has no "sample_id"`},
-		{"locomo", locomo, `"qa"`, `"questions"`, `conversation 1 (conv-1) has no "qa": is this the format that --dataset names?`},
+		{"locomo", locomo, `"sample_id": "conv-1",`, ``, `locomo10.json: record 1: the conversation has no "sample_id"`},
+		{"locomo", locomo, `"qa"`, `"questions"`, `the conversation has no "qa": invalid: is this a whole file`},
 		{"locomo", locomo, `"dia_id": "D2:1", `, ``, `session_2, turn 1 has no "dia_id"`},
 		{"locomo", locomo, `1:56 pm on 8 May, 2023`, `8 May`, `session_1_date_time is "8 May", and not like "3:04 pm on 2 January, 2006"`},
 		{"locomo", locomo, `"category": 4`, `"category": 6`, `question 4 has no "category"`},
-		{"locomo", locomo, `"category": 4`, `"category": "four"`, `locomo10.json:25: cannot unmarshal string`},
-		{"locomo", locomo, "\n]\n", "", `locomo10.json:28: the file ends in the middle: fetch it again`},
-		{"locomo", locomo, `"evidence": [],`, `"evidence": [,`, `locomo10.json:24: this is not JSON: invalid character ','`},
-		{"qmsum", "test.jsonl", "Green it is.\"}]}\n", "Gree", `test.jsonl:1: the file ends in the middle`},
-		{"longmemeval", "longmemeval_tiny.json", `"2023/05/22 (Mon) 09:10", `, ``, `:2: question 1 (q1) has 2 sessions, 1 haystack_dates`},
+		{"locomo", locomo, `"category": 4`, `"category": "four"`, `locomo10.json: record 1: json: cannot unmarshal string`},
+		{"locomo", locomo, "\n]\n", "", `locomo10.json: record 2: EOF`},
+		{"locomo", locomo, `"evidence": [],`, `"evidence": [,`, `locomo10.json: record 1: invalid character ','`},
+		{"qmsum", "test.jsonl", "Green it is.\"}]}\n", "Gree", `test.jsonl: record 1: unexpected EOF`},
+		{"longmemeval", "longmemeval_tiny.json", `"2023/05/22 (Mon) 09:10", `, ``, `record 1: the question has 2 sessions, 1 haystack_dates`},
 		{"longmemeval", "longmemeval_tiny.json", `2023/06/01 (Thu) 10:00`, `June`, `question_date is "June", and not like`},
-		{"longmemeval", "longmemeval_tiny.json", `"question_type": "single-session-user", `, ``, `longmemeval_tiny.json:9: question 2 (q2_abs) has no "question_type"`},
-		{"qmsum", "test.jsonl", `["0", "1"]`, `["a", "1"]`, `test.jsonl:1: meeting 1, specific query 1: relevant_text_span [a 1] is not a first and a last turn`},
-		{"qmsum", "test.jsonl", `"meeting_transcripts"`, `"turns"`, `meeting 1 has no "meeting_transcripts"`},
+		{"longmemeval", "longmemeval_tiny.json", `"question_type": "single-session-user", `, ``, `record 2: the question has no "question_type"`},
+		{"qmsum", "test.jsonl", `["0", "1"]`, `["a", "1"]`, `test.jsonl: record 1: specific query 1: relevant_text_span [a 1] is not a first and a last turn`},
+		{"qmsum", "test.jsonl", `"meeting_transcripts"`, `"turns"`, `the meeting has no "meeting_transcripts"`},
 		{"groupmembench", group, `"2025-07-01T08:00:00Z"`, `"soon"`, `channel "paths", message 2 has no "timestamp in ISO 8601"`},
-		{"groupmembench", "questions/Garden/abstention.jsonl", `"id": "abstention_1", `, ``, `abstention.jsonl:1: question 1 has no "id"`},
+		{"groupmembench", "questions/Garden/abstention.jsonl", `"id": "abstention_1", `, ``, `abstention.jsonl: record 1: the question has no "id"`},
 	} {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", c.format))); err != nil {
@@ -143,8 +143,8 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 			t.Fatalf("%s does not have %q: %v", c.file, c.old, err)
 		}
 		wants(t, c.format, dir, c.file, strings.Replace(string(raw), c.old, c.now, 1), c.want)
-		wants(t, c.format, dir, c.file, "version https://git-lfs.github.com/spec/v1\n", "run `git lfs pull`")
-		wants(t, c.format, dir, c.file, "", ":1: ")
+		wants(t, c.format, dir, c.file, "version https://git-lfs.github.com/spec/v1\n", "record 1: invalid character")
+		wants(t, c.format, dir, c.file, "", "record 1: EOF")
 	}
 	for _, format := range formats {
 		f, err := Named(format.Name)

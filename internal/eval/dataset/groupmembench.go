@@ -49,11 +49,11 @@ func readGroupMemBench(dir string) (list []Conversation, err error) {
 		if err != nil {
 			return nil, err
 		}
-		err = each(questions, func(r record, raw groupQuestion) error {
-			kind := strings.TrimSuffix(filepath.Base(r.file), ".jsonl")
+		err = each(questions, func(file string, no int, raw groupQuestion) error {
+			kind := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 			c.Questions = append(c.Questions, Question{ID: domain + "-" + raw.ID, Kind: kind, Asker: raw.Asker, Text: raw.Question,
 				Gold: string(raw.Answer), Abstain: kind == "abstention"})
-			return r.need(fmt.Sprintf("question %d", r.no), "id", raw.ID, "question", raw.Question)
+			return need("the question", "id", raw.ID, "question", raw.Question)
 		})
 		if err != nil {
 			return nil, err
@@ -63,12 +63,12 @@ func readGroupMemBench(dir string) (list []Conversation, err error) {
 	return list, nil
 }
 
-func (c *Conversation) readChannels(r record, channels map[string][]groupTurn) error {
+func (c *Conversation) readChannels(_ string, _ int, channels map[string][]groupTurn) error {
 	for name, turns := range channels {
 		for i, t := range turns {
 			at := parsed(t.Timestamp)
 			c.Messages = append(c.Messages, reverie.Message{ID: t.ID, Author: t.Author, Text: t.Content, SessionID: name, SentAt: at, ReplyTo: t.ReplyTo})
-			if err := r.need(fmt.Sprintf("channel %q, message %d", name, i+1), "msg_node", t.ID, "author", t.Author,
+			if err := need(fmt.Sprintf("channel %q, message %d", name, i+1), "msg_node", t.ID, "author", t.Author,
 				"timestamp in ISO 8601", at); err != nil {
 				return err
 			}

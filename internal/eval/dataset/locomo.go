@@ -48,19 +48,18 @@ func readLoCoMo(dir string) (list []Conversation, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return list, each(found, func(r record, raw loCoMo) (err error) {
-		r.name = fmt.Sprintf("conversation %d (%s)", r.no, raw.ID)
-		if err := r.need("", "sample_id", raw.ID, "conversation", raw.Conversation, "qa", raw.QA); err != nil {
+	return list, each(found, func(_ string, _ int, raw loCoMo) (err error) {
+		if err := need("the conversation", "sample_id", raw.ID, "conversation", raw.Conversation, "qa", raw.QA); err != nil {
 			return err
 		}
 		c := Conversation{ID: raw.ID}
-		if c.Messages, err = r.loCoMoMessages(raw.Conversation); err != nil {
+		if c.Messages, err = loCoMoMessages(raw.Conversation); err != nil {
 			return err
 		}
 		known := idsOf(c.Messages)
 		for n, qa := range raw.QA {
-			isKind, of := qa.Category > 0 && qa.Category <= len(loCoMoKinds), fmt.Sprintf(", question %d", n+1)
-			if err := r.need(of, "question", qa.Question, "category", isKind); err != nil {
+			isKind, of := qa.Category > 0 && qa.Category <= len(loCoMoKinds), fmt.Sprintf("question %d", n+1)
+			if err := need(of, "question", qa.Question, "category", isKind); err != nil {
 				return err
 			}
 			q := Question{ID: fmt.Sprintf("%s-%d", c.ID, n+1), Kind: loCoMoKinds[qa.Category-1], Text: qa.Question, Gold: string(qa.Answer)}
@@ -78,7 +77,7 @@ func readLoCoMo(dir string) (list []Conversation, err error) {
 }
 
 // loCoMoMessages returns the turns of all sessions. A picture becomes its caption.
-func (r record) loCoMoMessages(sessions map[string]json.RawMessage) (list []reverie.Message, err error) {
+func loCoMoMessages(sessions map[string]json.RawMessage) (list []reverie.Message, err error) {
 	for key, raw := range sessions {
 		number, isSession := strings.CutPrefix(key, "session_")
 		if _, err := strconv.Atoi(number); err != nil || !isSession {
@@ -86,16 +85,16 @@ func (r record) loCoMoMessages(sessions map[string]json.RawMessage) (list []reve
 		}
 		var turns []loCoMoTurn
 		if err := json.Unmarshal(raw, &turns); err != nil {
-			return nil, r.wrong(0, "%s: %s: %v", r.name, key, err)
+			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 		var written string
 		_ = json.Unmarshal(sessions[key+"_date_time"], &written) // an invalid value becomes a missing date
-		begin, err := r.time(key+"_date_time", loCoMoTime, written)
+		begin, err := timeOf(key+"_date_time", loCoMoTime, written)
 		if err != nil {
 			return nil, err
 		}
 		for i, t := range turns {
-			if err := r.need(fmt.Sprintf(": %s, turn %d", key, i+1), "dia_id", t.ID, "speaker", t.Speaker); err != nil {
+			if err := need(fmt.Sprintf("%s, turn %d", key, i+1), "dia_id", t.ID, "speaker", t.Speaker); err != nil {
 				return nil, err
 			}
 			if t.Caption != "" {
@@ -107,7 +106,7 @@ func (r record) loCoMoMessages(sessions map[string]json.RawMessage) (list []reve
 	slices.SortStableFunc(list, func(a, b reverie.Message) int {
 		return cmp.Or(a.SentAt.Compare(b.SentAt), cmp.Compare(a.SessionID, b.SessionID))
 	})
-	return list, r.need("", "session_1", list)
+	return list, need("the conversation", "session_1", list)
 }
 
 func idsOf(list []reverie.Message) map[string]bool {

@@ -35,26 +35,25 @@ func readLongMemEval(dir string) (list []Conversation, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return list, each(found, func(r record, raw longMemEval) (err error) {
-		r.name = fmt.Sprintf("question %d (%s)", r.no, raw.ID)
-		if err := r.need("", "question_id", raw.ID, "question_type", raw.Kind, "question", raw.Question,
+	return list, each(found, func(_ string, _ int, raw longMemEval) (err error) {
+		if err := need("the question", "question_id", raw.ID, "question_type", raw.Kind, "question", raw.Question,
 			"haystack_sessions", raw.Haystack); err != nil {
 			return err
 		}
 		if len(raw.Dates) != len(raw.Haystack) || len(raw.Sessions) != len(raw.Haystack) {
-			return r.wrong(0, "%s has %d sessions, %d haystack_dates and %d haystack_session_ids: they must be as many",
-				r.name, len(raw.Haystack), len(raw.Dates), len(raw.Sessions))
+			return fmt.Errorf("the question has %d sessions, %d haystack_dates and %d haystack_session_ids: they must be as many",
+				len(raw.Haystack), len(raw.Dates), len(raw.Sessions))
 		}
 		c := Conversation{ID: raw.ID}
 		q := Question{ID: raw.ID, Kind: raw.Kind, Text: raw.Question, Gold: string(raw.Answer), Abstain: strings.HasSuffix(raw.ID, "_abs")}
 		if q.Abstain {
 			q.Kind = "abstention"
 		}
-		if c.AskedAt, err = r.time("question_date", longMemEvalTime, raw.AskedAt); err != nil {
+		if c.AskedAt, err = timeOf("question_date", longMemEvalTime, raw.AskedAt); err != nil {
 			return err
 		}
 		for s, turns := range raw.Haystack {
-			begin, err := r.time("haystack_dates", longMemEvalTime, raw.Dates[s])
+			begin, err := timeOf("haystack_dates", longMemEvalTime, raw.Dates[s])
 			if err != nil {
 				return err
 			}
@@ -75,13 +74,4 @@ func readLongMemEval(dir string) (list []Conversation, err error) {
 		list = append(list, c)
 		return nil
 	})
-}
-
-// time parses a date of a record.
-func (r record) time(field, layout, written string) (time.Time, error) {
-	at, err := time.Parse(layout, written)
-	if err != nil {
-		err = r.wrong(0, "%s: %s is %q, and not like %q", r.name, field, written, layout)
-	}
-	return at, err
 }

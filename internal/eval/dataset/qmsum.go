@@ -34,15 +34,14 @@ func readQMSum(dir string) (list []Conversation, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return list, each(found, func(r record, raw qmSum) error {
-		r.name = fmt.Sprintf("meeting %d", r.no)
-		if err := r.need("", "meeting_transcripts", raw.Turns, "specific_query_list", append(raw.Specific, raw.General...)); err != nil {
+	return list, each(found, func(file string, no int, raw qmSum) error {
+		if err := need("the meeting", "meeting_transcripts", raw.Turns, "specific_query_list", append(raw.Specific, raw.General...)); err != nil {
 			return err
 		}
-		part := strings.TrimSuffix(filepath.Base(r.file), filepath.Ext(r.file))
-		c := Conversation{ID: fmt.Sprintf("%s-%d", part, r.no)}
+		part := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+		c := Conversation{ID: fmt.Sprintf("%s-%d", part, no)}
 		for n, t := range raw.Turns {
-			if err := r.need(fmt.Sprintf(", turn %d", n), "speaker", t.Speaker); err != nil {
+			if err := need(fmt.Sprintf("turn %d", n), "speaker", t.Speaker); err != nil {
 				return err
 			}
 			c.Messages = append(c.Messages, reverie.Message{ID: strconv.Itoa(n), Author: t.Speaker, Text: t.Content,
@@ -52,18 +51,18 @@ func readQMSum(dir string) (list []Conversation, err error) {
 		for kind, queries := range [][]qmSumQuery{raw.Specific, raw.General} {
 			for n, query := range queries {
 				name := []string{"specific", "general"}[kind]
-				of := fmt.Sprintf(", %s query %d", name, n+1)
+				of := fmt.Sprintf("%s query %d", name, n+1)
 				q := Question{ID: fmt.Sprintf("%s-%s-%d", c.ID, name, n+1), Kind: name, Text: query.Query, Gold: query.Answer}
 				for _, span := range query.Spans {
 					first, last, ok := bounds(span)
 					if !ok {
-						return r.wrong(0, "%s: relevant_text_span %v is not a first and a last turn", r.name+of, span)
+						return fmt.Errorf("%s: relevant_text_span %v is not a first and a last turn", of, span)
 					}
 					for turn := first; turn <= last; turn++ {
 						q.cite(known, strconv.Itoa(turn))
 					}
 				}
-				if err := r.need(of, "query", q.Text); err != nil {
+				if err := need(of, "query", q.Text); err != nil {
 					return err
 				}
 				c.Questions = append(c.Questions, q)

@@ -1,15 +1,15 @@
 // search asks each of job.queries of the group of the same place in job.groups, one
-// after the other, and says how long each took, in milliseconds, and how many it found.
+// after the other, and says how long each took, in milliseconds, and what it found.
 // The first job.warm of them are not counted.
 export async function search([memory], job) {
   const took = [];
-  let found = 0;
+  const shown = [];
   for (const [i, query] of job.queries.entries()) {
     const began = performance.now();
     const { results } = await memory.search(query, { filters: { user_id: job.groups[i].id }, topK: job.limit, threshold: 0 });
     if (i < job.warm) continue;
     took.push(performance.now() - began);
-    found += results.length;
+    shown.push(results.map((r) => r.memory));
   }
-  return { took, found };
+  return { took, shown };
 }
