@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -17,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"reverie/internal/remote"
 	"reverie/internal/text"
 )
 
@@ -27,9 +27,6 @@ type Langfuse struct {
 	SecretKey string
 	Label     string        // the label of the prompt versions to use; default production
 	Timeout   time.Duration // for one prompt; default 5 s
-	// HTTPClient makes the requests; nil: the default one. Redirects are never followed, since the keys would be sent
-	// along.
-	HTTPClient *http.Client
 }
 
 // maxReply bounds the size of an answer, in bytes.
@@ -50,11 +47,22 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 		return s, nil
 	}
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(s.texts)), func(key string) bool { return strings.Contains(key, short+".") })
+	server, err := remote.New(l.BaseURL, remote.Options{User: l.PublicKey, Token: l.SecretKey, MaxBytes: maxReply,
+		Timeout: cmp.Or(l.Timeout, 5*time.Second)})
+	if err != nil {
+		err = fmt.Errorf("[prompts.langfuse] base_url: %w", err)
+	} else {
+		defer server.Close()
+	}
 	texts := make([]*promptText, len(keys))
 	errs := make([]error, len(keys))
 	var fetches sync.WaitGroup
 	for i, key := range keys {
-		fetches.Go(func() { texts[i], errs[i] = l.fetch(ctx, key) })
+		fetches.Go(func() {
+			if errs[i] = err; err == nil {
+				texts[i], errs[i] = l.fetch(ctx, server, key)
+			}
+		})
 	}
 	fetches.Wait()
 	kept := map[string]bool{} // by name: it exists in some language, usable or not
@@ -71,7 +79,7 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 		}
 		own := s.texts[key]
 		if with.texts[key] = own; kept[nameOf(key)] || none {
-			why := fmt.Sprintf("%s; using %s", l.reason(errs[i]), own.origin)
+			why := fmt.Sprintf("%s; using %s", remote.Masked(errs[i].Error(), l.SecretKey), own.origin)
 			prompts[why] = append(prompts[why], key)
 		}
 	}
@@ -92,24 +100,9 @@ func nameOf(key string) string {
 // errNoSuchPrompt: the project does not have the prompt, or not with that label.
 var errNoSuchPrompt = errors.New("there is none")
 
-// maxReason bounds a reason in a warning, in bytes: it may contain any text of a server or prompt.
-const maxReason = 300
-
-// reason returns the text of an error, shortened and without the secret key.
-func (l *Langfuse) reason(err error) string {
-	s := err.Error()
-	if l.SecretKey != "" {
-		s = strings.ReplaceAll(s, l.SecretKey, "***")
-	}
-	if len(s) > maxReason {
-		s = strings.ToValidUTF8(s[:maxReason], "") + "..."
-	}
-	return s
-}
-
 // fetch gets one prompt and reads it.
-func (l *Langfuse) fetch(ctx context.Context, key string) (*promptText, error) {
-	body, err := l.get(ctx, key)
+func (l *Langfuse) fetch(ctx context.Context, server *remote.Server, key string) (*promptText, error) {
+	body, err := l.get(ctx, server, key)
 	if err != nil {
 		return nil, err
 	}
@@ -145,71 +138,32 @@ func (l *Langfuse) fetch(ctx context.Context, key string) (*promptText, error) {
 	return t, nil
 }
 
-// get returns the body of a successful answer.
-func (l *Langfuse) get(ctx context.Context, key string) ([]byte, error) {
-	timeout := cmp.Or(l.Timeout, 5*time.Second)
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s; raise [prompts.langfuse] timeout if this goes on", timeout))
-	defer cancel()
-	address := strings.TrimRight(l.BaseURL, "/") + "/api/public/v2/prompts/" + url.PathEscape(key) +
-		"?label=" + url.QueryEscape(l.label())
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+// get returns the body of a successful answer. Other errors say the remedy.
+func (l *Langfuse) get(ctx context.Context, server *remote.Server, key string) (body []byte, err error) {
+	label := cmp.Or(l.Label, "production")
+	at := server.At(url.Values{"label": {label}}, "api", "public", "v2", "prompts", key)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
-		return nil, fmt.Errorf("[prompts.langfuse] base_url is no address: %w", cause(ctx, err))
+		return nil, err
 	}
-	req.SetBasicAuth(l.PublicKey, l.SecretKey)
 	req.Header.Set("Accept", "application/json")
-	var client http.Client
-	if l.HTTPClient != nil {
-		client = *l.HTTPClient
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("the server could not be asked: %w", cause(ctx, err))
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, l.refused(resp)
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	err = server.Ask(req, func(_ http.Header, answer []byte) error {
+		body = answer
+		return nil
+	})
+	var fault *remote.Fault
+	errors.As(err, &fault)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the answer broke off: %w", cause(ctx, err))
-	case len(body) > maxReply:
-		return nil, fmt.Errorf("the answer has more than %d bytes", maxReply)
+	case fault == nil:
+		return body, err
+	case fault.Status == http.StatusNotFound:
+		return nil, fmt.Errorf("%w with label %q (HTTP 404); create it, or give that label to a version of it", errNoSuchPrompt, label)
+	case fault.Refused():
+		return nil, fmt.Errorf("access was refused (HTTP %d); check [prompts.langfuse] public_key and secret_key", fault.Status)
+	case fault.Status == 0:
+		return nil, fmt.Errorf("the server could not be asked: %w; raise [prompts.langfuse] timeout if it is slow", fault)
 	}
-	return body, nil
-}
-
-func (l *Langfuse) label() string { return cmp.Or(l.Label, "production") }
-
-// cause returns why a request failed, without the address, which may contain a password.
-func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if asked := (*url.Error)(nil); errors.As(err, &asked) {
-		return asked.Err
-	}
-	return err
-}
-
-// refused explains a status and the remedy.
-func (l *Langfuse) refused(resp *http.Response) error {
-	switch status := resp.StatusCode; {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return fmt.Errorf("access was refused (HTTP %d); check [prompts.langfuse] public_key and secret_key", status)
-	case status == http.StatusNotFound:
-		return fmt.Errorf("%w with label %q (HTTP 404); create it, or give that label to a version of it", errNoSuchPrompt, l.label())
-	case status >= 300 && status < 400:
-		to := "elsewhere"
-		if location, err := resp.Location(); err == nil {
-			to = fmt.Sprintf("%s://%.100s", location.Scheme, location.Host)
-		}
-		return fmt.Errorf("the server sends us to %s (HTTP %d), where the keys do not go; set [prompts.langfuse] base_url to where it is", to, status)
-	default:
-		return fmt.Errorf("the server answered HTTP %d", status)
-	}
+	return nil, fault
 }
 
 // cutOptionalHead removes a head like that of our files, if there is one.

@@ -35,7 +35,7 @@ func TestLangfuseAnswersThatAreNotUsed(t *testing.T) {
 		"too large":         {200, reply(t, 3, strings.Repeat("Keep. ", 1<<18)), "more than 1048576 bytes"},
 		"no version":        {200, `{"type":"text","prompt":"Keep."}`, "it has no version"},
 		"odd version":       {200, `{"version":"` + secretKey + `","type":"text","prompt":"Keep."}`, "not Langfuse's"},
-		"another type":      {200, `{"version":3,"type":"` + secretKey + `","prompt":"Keep."}`, `its type is "***"`},
+		"another type":      {200, `{"version":3,"type":"` + secretKey + `","prompt":"Keep."}`, `its type is "[token]"`},
 		"no text":           {200, `{"version":3,"type":"text"}`, "its text cannot be read"},
 		"empty":             {200, reply(t, 3, " \n"), "its text is empty"},
 		"empty but a head":  {200, reply(t, 3, "---\nname: memory_evolve\nversion: 1\n---\n"), "its text is empty"},
@@ -47,7 +47,7 @@ func TestLangfuseAnswersThatAreNotUsed(t *testing.T) {
 		"one side only":     {200, reply(t, 3, "{{if gt .Active .Target}}{{.Actives}}{{end}}"), "Actives"},
 		"broken template":   {200, reply(t, 3, "Keep {{if}}."), "missing value for if"},
 		"data in a text":    {200, reply(t, 3, "Keep {{data}}."), `"data"`},
-		"a long name":       {200, reply(t, 3, "{{"+strings.Repeat("long", 1000)+"}}"), "..."},
+		"a long name":       {200, reply(t, 3, "{{"+strings.Repeat("long", 1000)+"}}"), "…"},
 		"no evidence":       {200, reply(t, 3, `Say {"action":"create","old_id":"m1","statement":"..."}.`), `it never names "evidence", "quote"`},
 		"evidence in prose": {200, reply(t, 3, "Lines have `action`, `old_id` and `statement`. Judge by the evidence, and quote nobody."), `it never names "evidence", "quote"`},
 		"at times":          {200, reply(t, 3, "Keep.{{if .Active}}"+asks+"{{end}}"), `it never names "action", "old_id", "statement", "evidence", "quote"`},
@@ -78,7 +78,7 @@ func TestLangfuseAnswersThatAreNotUsed(t *testing.T) {
 			_, _ = w.Write([]byte(c.body))
 		}))
 		before := open(t, "")
-		s, warnings := before.With(t.Context(), &prompts.Langfuse{BaseURL: srv.URL, PublicKey: publicKey, SecretKey: secretKey, HTTPClient: srv.Client()})
+		s, warnings := before.With(t.Context(), &prompts.Langfuse{BaseURL: srv.URL, PublicKey: publicKey, SecretKey: secretKey})
 		srv.Close()
 		if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "prompt memory_evolve.en from Langfuse: ") ||
 			!strings.Contains(warnings[0], c.want) || !strings.HasSuffix(warnings[0], "; using the built-in text") {
@@ -118,9 +118,9 @@ func TestLangfuseThatCannotBeReached(t *testing.T) {
 	r.Close()
 	refused(t, t.Context(), l, "the server could not be asked: dial tcp")
 	l.BaseURL = "langfuse.example"
-	refused(t, t.Context(), l, "unsupported protocol scheme")
+	refused(t, t.Context(), l, "is not a URL")
 	l.BaseURL = "http://" + publicKey + ":" + secretKey + "@[::1"
-	refused(t, t.Context(), l, "base_url is no address")
+	refused(t, t.Context(), l, "base_url: the address of the server is not a URL")
 }
 
 func TestLangfuseWithAnotherKey(t *testing.T) {
@@ -139,8 +139,8 @@ func TestLangfuseThatIsTooSlow(t *testing.T) {
 			}
 			<-req.Context().Done()
 		}))
-		l := &prompts.Langfuse{BaseURL: srv.URL, SecretKey: secretKey, Timeout: 300 * time.Millisecond, HTTPClient: srv.Client()}
-		refused(t, t.Context(), l, "no answer within 300ms; raise [prompts.langfuse] timeout")
+		l := &prompts.Langfuse{BaseURL: srv.URL, SecretKey: secretKey, Timeout: 300 * time.Millisecond}
+		refused(t, t.Context(), l, "raise [prompts.langfuse] timeout")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		l.Timeout = 0
@@ -154,8 +154,8 @@ func TestLangfuseThatIsTooSlow(t *testing.T) {
 func TestKeysDoNotTravel(t *testing.T) {
 	other := newRemote(t, map[string]string{"memory_evolve.en": reply(t, 1, asks), "memory_evolve.zh": reply(t, 1, asks)})
 	for to, want := range map[string]string{
-		other.URL + "/api/public/v2/prompts/memory_evolve.en?key=" + secretKey: "sends us to " + other.URL + " (HTTP 307)",
-		"":    "sends us to elsewhere (HTTP 307)",
+		other.URL + "/api/public/v2/prompts/memory_evolve.en?key=" + secretKey: "HTTP 307 Temporary Redirect: it redirects to " + other.URL,
+		"":    "HTTP 307",
 		"//[": "the server could not be asked",
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -164,7 +164,7 @@ func TestKeysDoNotTravel(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}))
-		refused(t, t.Context(), &prompts.Langfuse{BaseURL: srv.URL, PublicKey: publicKey, SecretKey: secretKey, HTTPClient: srv.Client()}, want)
+		refused(t, t.Context(), &prompts.Langfuse{BaseURL: srv.URL, PublicKey: publicKey, SecretKey: secretKey}, want)
 		srv.Close()
 	}
 	if len(other.asked) > 0 {

@@ -58,7 +58,7 @@ func newRemote(t *testing.T, replies map[string]string) *remote {
 }
 
 func (r *remote) project() *prompts.Langfuse {
-	return &prompts.Langfuse{BaseURL: r.URL, PublicKey: publicKey, SecretKey: secretKey, HTTPClient: r.Client()}
+	return &prompts.Langfuse{BaseURL: r.URL, PublicKey: publicKey, SecretKey: secretKey}
 }
 
 // reply is what the server says of a prompt: a string is a text, anything else

@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"strings"
-
-	"github.com/lib/pq"
 
 	"reverie/internal/reverie"
 	"reverie/internal/text"
@@ -49,31 +46,4 @@ func (s *Store) WholeID(ctx context.Context, kind reverie.IDKind, groupID, given
 		several.Candidates = append(several.Candidates, f.ID+"  "+text.Excerpt(f.About, 60))
 	}
 	return "", several
-}
-
-// shortIDsQueries find the neighbours of ids in their groups.
-var shortIDsQueries = map[reverie.IDKind]string{
-	reverie.IDMemory: idNeighbours("memories", "memory_id"),
-	reverie.IDRun:    idNeighbours("runs", "run_id"),
-	reverie.IDEntity: idNeighbours("entities", "entity_id"),
-}
-
-func idNeighbours(table, id string) string {
-	return strings.NewReplacer("{table}", table, "{id}", id).Replace(`select u.{id} as id,
-		coalesce((select x.{id}::text from {table} x where x.group_id = u.group_id and x.{id} < u.{id}
-			order by x.{id} desc limit 1), '') as before,
-		coalesce((select x.{id}::text from {table} x where x.group_id = u.group_id and x.{id} > u.{id}
-			order by x.{id} limit 1), '') as after
-		from {table} u where (u.group_id, u.{id}) in (select * from unnest($1::text[], $2::uuid[]))`)
-}
-
-// ShortIDs returns the shortest unique beginning of each id in its group. groups[i] is the group of ids[i].
-func (s *Store) ShortIDs(ctx context.Context, kind reverie.IDKind, groups, ids []string) (map[string]string, error) {
-	rows, err := pg.QueryAll[struct{ ID, Before, After string }](ctx, s.db, "shorten ids", shortIDsQueries[kind],
-		pq.StringArray(groups), pq.StringArray(ids))
-	short := make(map[string]string, len(rows))
-	for _, r := range rows {
-		short[r.ID] = reverie.ShortID(r.ID, r.Before, r.After)
-	}
-	return short, err
 }

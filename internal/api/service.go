@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"reverie/internal/ingest"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
@@ -41,7 +43,7 @@ type Service struct {
 	Log         *slog.Logger
 
 	underWay underWay
-	lookups  lookups
+	lookups  singleflight.Group // of tokens
 }
 
 // past returns the history of groups.

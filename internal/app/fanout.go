@@ -58,8 +58,8 @@ func (a *App) ExtractDue(p *session.Pipeline, queue store.SessionQueue, req sess
 }
 
 // DreamDue runs dreams in groups that are due.
-func (a *App) DreamDue(p *dream.Pipeline, req dream.Request, due *DueDreams) *FanOut {
-	f := a.FanOut(a.DreamJob(p, req), due.Plan)
+func (a *App) DreamDue(p *dream.Pipeline, req dream.Request) *FanOut {
+	f := a.FanOut(a.DreamJob(p, req), a.dueDream)
 	f.Runner.Store = a.Store.Dreams()
 	return f
 }

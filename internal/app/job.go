@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"reverie/dream"
@@ -285,62 +284,21 @@ func (a *App) DreamRule() reverie.DreamRule {
 	return reverie.DreamRule{Idle: d.Idle.Duration, Sessions: d.Sessions, Interval: d.Interval.Duration, Silence: a.Config.Session.Silence.Duration}
 }
 
-// DueDreams determines which groups are due to dream.
-type DueDreams struct {
-	*App
-	mu     sync.Mutex
-	why    string // why the last examined group is not due
-	unread int    // groups without new material that extraction can still provide
-}
-
-// DueDreams returns a DueDreams without results.
-func (a *App) DueDreams() *DueDreams { return &DueDreams{App: a} }
-
-// Plan returns one window for a due group, and none for another. A group with an invalid rule fails alone.
-func (d *DueDreams) Plan(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
-	rule, err := g.DreamRule(d.DreamRule())
+// dueDream plans one window for a group that is due to dream. A group with an invalid rule fails alone.
+func (a *App) dueDream(ctx context.Context, g reverie.DueGroup) (jobs.Agenda, error) {
+	rule, err := g.DreamRule(a.DreamRule())
 	if err != nil {
 		return jobs.Agenda{}, err
 	}
-	now := d.Clock()
-	signs, err := d.Store.DreamSigns(ctx, reverie.DreamQuery{GroupID: g.ID, EndedBy: dream.Ended(rule, now)})
+	now := a.Clock()
+	signs, err := a.Store.DreamSigns(ctx, reverie.DreamQuery{GroupID: g.ID, EndedBy: dream.Ended(rule, now)})
 	if err != nil {
 		return jobs.Agenda{}, err
 	}
-	due, why := dream.Due(signs, rule, now)
-	if !due {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.why = why; signs.New == 0 && signs.Unread > 0 {
-			d.unread++
-		}
+	if due, _ := dream.Due(signs, rule, now); !due {
 		return jobs.Agenda{}, nil
 	}
 	return jobs.Agenda{Windows: []reverie.Window{{SessionID: signs.Through}}}, nil
-}
-
-const nothingDue = "nothing is due: no group has gone quiet, or gathered enough sessions, with anything new, paused groups left out"
-
-// Nothing returns the message if no group was due; for a single group, the reason.
-func (d *DueDreams) Nothing(groupID string) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case groupID == "" && d.unread > 0:
-		return fmt.Sprintf("%s; %s with sessions that reverie extract has not read", nothingDue, groups(d.unread))
-	case groupID == "":
-		return nothingDue
-	case d.why == "":
-		_, d.why = dream.Due(reverie.DreamSigns{}, d.DreamRule(), d.Clock()) // it has no new session
-	}
-	return "nothing is due: " + d.why
-}
-
-func groups(n int) string {
-	if n == 1 {
-		return "1 group"
-	}
-	return fmt.Sprintf("%d groups", n)
 }
 
 // anything is the rule by which every session with new messages is due.

@@ -430,7 +430,7 @@ func (a *App) task(job reverie.Job, day *llm.DayBudget) func(ctx context.Context
 			_, err := a.scheduledBatches(a.ExtractDue(p.Session, a.Sessions(false), session.Request{Due: true})).Run(ctx, stop)
 			return err
 		case reverie.JobDream:
-			_, err := a.scheduledBatches(a.DreamDue(p.Dream, dream.Request{Due: true}, a.DueDreams())).Run(ctx, stop)
+			_, err := a.scheduledBatches(a.DreamDue(p.Dream, dream.Request{Due: true})).Run(ctx, stop)
 			return err
 		}
 		return a.nightly(ctx, p, stop)

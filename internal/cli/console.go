@@ -29,8 +29,7 @@ type Console struct {
 	Quiet          bool     // print only counts for runs
 	Env            []string
 	Now            func() time.Time
-	Short          map[string]string // the shortened ids for tables, by full id
-	Columns        int               // width of tables; 0: that of Stdout's terminal
+	Columns        int // width of tables; 0: that of Stdout's terminal
 }
 
 // Say prints to standard output.

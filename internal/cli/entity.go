@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -195,57 +194,12 @@ func changeMark(s Style, action reverie.EntityAction) string {
 	return s.Green("+")
 }
 
-// NameAmbiguous adds to observations with an ambiguous name the entities that it may mean: as the subject, an
-// alias, or the target of a relation.
-func NameAmbiguous(waiting []reverie.Observation, known []reverie.Entity) {
-	for i := range waiting {
-		o, bearers := &waiting[i], map[string]int{}
-		for _, e := range known {
-			r := e.Reply()
-			if !slices.Contains(o.MatchingIDs, r.EntityID) {
-				continue
-			}
-			o.Matching = append(o.Matching, reverie.NamedEntity{EntityID: r.EntityID, Subject: r.Subject})
-			keys := map[string]bool{}
-			for _, name := range append([]string{r.Subject}, r.Aliases...) {
-				keys[text.NameKey(name)] = true
-			}
-			for key := range keys {
-				bearers[key]++
-			}
-		}
-		names := append([]string{o.Subject}, o.Aliases...)
-		for _, c := range o.Claims {
-			if c.Aspect == reverie.AspectRelation {
-				names = append(names, c.Value)
-			}
-		}
-		if o.Postponed != reverie.PostponedAmbiguous {
-			continue
-		}
-		o.Ambiguous = o.Subject
-		if at := slices.IndexFunc(names, func(n string) bool { return bearers[text.NameKey(n)] > 1 }); at >= 0 {
-			o.Ambiguous = names[at]
-		}
-	}
-}
-
 // whyWaiting says what an observation waits for.
 func whyWaiting(o reverie.Observation) string {
 	switch o.Postponed {
 	case reverie.PostponedAmbiguous:
-		says := fmt.Sprintf("several are called %q", Visible(cmp.Or(o.Ambiguous, o.Subject)))
-		var those []string
-		for _, id := range o.MatchingIDs {
-			if at := slices.IndexFunc(o.Matching, func(m reverie.NamedEntity) bool { return m.EntityID == id }); at >= 0 {
-				id = fmt.Sprintf("%s (%s)", Visible(o.Matching[at].Subject), id)
-			}
-			those = append(those, id)
-		}
-		if len(those) > 0 {
-			says += ": " + strings.Join(those, ", ")
-		}
-		return says + "; it joins the one that later messages make out, or once `reverie entity merge` says they are one"
+		return fmt.Sprintf("a name in it fits several: %s; it joins the one that later messages make out, or once "+
+			"`reverie entity merge` says they are one", strings.Join(o.MatchingIDs, ", "))
 	case reverie.PostponedInsufficient:
 		return "nobody of that name is known, and too little speaks of one; later messages may"
 	}

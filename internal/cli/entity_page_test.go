@@ -226,12 +226,10 @@ func TestWaitingPage(t *testing.T) {
 		},
 		{Subject: "Zoë", Kind: reverie.EntityPerson, Postponed: reverie.PostponedInsufficient, ExpiresAt: until},
 	}
-	NameAmbiguous(waiting, []reverie.Entity{{ID: "a1", Subject: "Alex Kim", Names: []reverie.EntityName{{EntityID: "a1",
-		Kind: reverie.NameAlias, Name: "Alex"}}}})
 	show(t, &b, func(con *Console) error { return con.Page("waiting", waiting) })
 	wantLines(t, b.String(), `
 Alex  person  waits until 2026-02-05
-      several are called "Alex": Alex Kim (a1), a2; it joins the one that later messages make out, or once `+"`reverie entity merge`"+` says they are one
+      a name in it fits several: a1, a2; it joins the one that later messages make out, or once `+"`reverie entity merge`"+` says they are one
   city: Porto
       2026-01-06  Ana: “Alex moved to Porto”
   likes tea
@@ -245,16 +243,5 @@ func show(t *testing.T, b *bytes.Buffer, page func(con *Console) error) {
 	t.Helper()
 	if err := page(&Console{Stdout: b}); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestAmbiguousName: of a relation it is the name that it points to which several have.
-func TestAmbiguousName(t *testing.T) {
-	waiting := []reverie.Observation{{Subject: "Mia", Postponed: reverie.PostponedAmbiguous, MatchingIDs: []string{"b1", "b2"},
-		Claims: []reverie.ObservedClaim{{Aspect: reverie.AspectRelation, Name: "sister", Value: "sam"}}}}
-	NameAmbiguous(waiting, []reverie.Entity{{ID: "b1", Subject: "Sam"}, {ID: "b2", Subject: "Samuel",
-		Names: []reverie.EntityName{{EntityID: "b2", Kind: reverie.NameAlias, Name: "Sam"}}}, {ID: "b3", Subject: "Mia"}})
-	if got := waiting[0]; got.Ambiguous != "sam" || len(got.Matching) != 2 || got.Matching[1].Subject != "Samuel" {
-		t.Errorf("named %+v", got)
 	}
 }

@@ -130,43 +130,6 @@ func Plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// bars are the heights of a sparkline, from the lowest above zero.
-var bars = []rune("▁▂▃▄▅▆▇█")
-
-// sparkline draws counts as one line, one character each, scaled to the highest. Zero is a dot, to distinguish it
-// from small counts.
-func sparkline(counts []int) string {
-	if len(counts) == 0 {
-		return ""
-	}
-	most := slices.Max(counts)
-	var b strings.Builder
-	for _, n := range counts {
-		if n <= 0 {
-			b.WriteRune('·')
-			continue
-		}
-		b.WriteRune(bars[(n*len(bars)-1)/most])
-	}
-	return b.String()
-}
-
-// series draws counts as a sparkline on a terminal, otherwise as numbers.
-func (con *Console) series(counts []int) string {
-	if Terminal(con.Stdout) {
-		return sparkline(counts)
-	}
-	return strings.Trim(fmt.Sprint(counts), "[]")
-}
-
-// spread is series for a range that begins at 0; the drawing has labels at its ends.
-func (con *Console) spread(counts []int, end string) string {
-	if Terminal(con.Stdout) {
-		return "0 " + sparkline(counts) + " " + end
-	}
-	return con.series(counts)
-}
-
 // WordDiff shows what an update changed, word by word: [-old-]{+new+}, in colour if possible.
 func WordDiff(s Style, before, after string) string {
 	var b strings.Builder

@@ -3,11 +3,8 @@ package cli
 import (
 	"github.com/schollz/progressbar/v3"
 
-	"reverie/dream"
-	"reverie/evolve"
 	"reverie/internal/entity"
 	"reverie/internal/ingest"
-	"reverie/internal/session"
 )
 
 // Bar is a progress bar on standard error, which disappears when it is finished. It does nothing if standard error
@@ -55,25 +52,10 @@ func (b Bar) Finish() {
 	}
 }
 
-// WatchEvolving shows the progress of a run over that many messages, until stop is called. The following functions
-// work the same.
-func (con *Console) WatchEvolving(p *evolve.Pipeline, messages int) (stop func()) {
-	bar := con.NewBar(int64(messages), "evolving", "messages")
-	p.Progress = func(done int) { bar.Set(done, messages) }
-	return bar.Finish
-}
-
-// WatchExtracting shows how many messages a run has read.
-func (con *Console) WatchExtracting(p *session.Pipeline) (stop func()) {
-	bar := con.NewBar(-1, "extracting", "messages")
-	p.Progress = func(done int) { bar.Set(done, -1) }
-	return bar.Finish
-}
-
-// WatchDreaming shows how many memories a dream has taken in.
-func (con *Console) WatchDreaming(p *dream.Pipeline) (stop func()) {
-	bar := con.NewBar(-1, "dreaming", "memories")
-	p.Progress = func(done int) { bar.Set(done, -1) }
+// Watch shows on a bar what a pipeline reports as its progress, until stop is called. total is -1 if unknown.
+func (con *Console) Watch(progress *func(done int), total int, what, unit string) (stop func()) {
+	bar := con.NewBar(int64(total), what, unit)
+	*progress = func(done int) { bar.Set(done, total) }
 	return bar.Finish
 }
 

@@ -238,15 +238,12 @@ type shownChange struct {
 // open returns a change that closes nothing.
 func open(c reverie.Change) shownChange { return shownChange{Change: c} }
 
-// shortRun is the number of characters of a run's id that identify it: its time, and 12 random bits.
-const shortRun = 18
-
 // printOutcome shows a run; the first line begins with of.
 func (con *Console) printOutcome(of string, r pipeline.Result, took time.Duration, page outcome) error {
 	s := con.Style()
 	id := s.Dim("run " + r.RunID)
-	if con.columns() > 0 && len(r.RunID) > shortRun {
-		id = s.Dim("run " + r.RunID[:shortRun])
+	if con.columns() > 0 {
+		id = s.Dim("run " + reverie.ShortID(r.RunID))
 	}
 	if r.DryRun {
 		id = s.Amber("dry run: nothing was written")

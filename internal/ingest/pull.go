@@ -5,14 +5,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -21,6 +18,7 @@ import (
 
 	"reverie/internal/ingest/chatlab"
 	"reverie/internal/ingest/export"
+	"reverie/internal/remote"
 	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
@@ -33,26 +31,17 @@ const (
 	maxPages = 100_000 // pages of one pull
 )
 
-// unfolding are the delays for a server that counts messages but has none yet: some prepare a chat only when it is
-// first requested.
-var unfolding = []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second}
-
 // Pull imports the messages of a chat sent since an instant, page by page; zero means all. After storing a page, it
 // calls stored with the start of the next pull. No message that may still be missing is earlier than that.
 func (s *Server) Pull(ctx context.Context, im *Importer, from Session, since time.Time,
 	stored func(ctx context.Context, from time.Time) error) error {
-	p := &pull{server: s, im: im, chat: from.Chat, limit: s.opts.PageSize, newest: since}
+	p := &pull{server: s, im: im, chat: from.Chat, limit: s.pageSize, newest: since}
 	if !since.IsZero() {
 		p.since = max(0, since.Add(-overlap).Unix())
 	}
 	p.cursor = p.since
-	for n := 0; n < maxPages; n++ {
+	for range maxPages {
 		page, err := p.page(ctx)
-		if err == nil && n < len(unfolding) && p.since == 0 && from.Messages > 0 && page.count == 0 && !page.sync.HasMore {
-			if err = s.opts.Wait(ctx, unfolding[n]); err == nil {
-				continue
-			}
-		}
 		if err = errors.Join(err, im.Flush(ctx)); err != nil {
 			return err
 		}
@@ -102,7 +91,7 @@ func (p *pull) page(ctx context.Context) (pulledPage, error) {
 	what := fmt.Sprintf("messages of %q since %s", text.Excerpt(p.chat.ID, 80),
 		time.Unix(p.since, 0).UTC().Format(time.RFC3339))
 	var got pulledPage
-	err := p.server.ask(ctx, what, p.server.at(query, "sessions", p.chat.ID, "messages"), func(a answer) (err error) {
+	err := p.server.ask(ctx, what, p.server.At(query, "sessions", p.chat.ID, "messages"), func(a answer) (err error) {
 		if got, err = p.read(ctx, a); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("%s: %w", what, err)
 		}
@@ -201,7 +190,7 @@ func (p *pull) advance(page pulledPage) (more bool, err error) {
 // next returns where the server says to continue. A time in the future counts as none.
 func (p *pull) next(sync chatlab.Sync) (since int64, offset int) {
 	if at, err := export.Time(string(sync.NextSince), time.UTC); err == nil &&
-		at.Before(p.server.opts.Now().Add(24*time.Hour)) {
+		at.Before(p.server.Now().Add(24*time.Hour)) {
 		since = at.Unix()
 	}
 	offset, _ = strconv.Atoi(string(sync.NextOffset)) // 0 if invalid
@@ -215,7 +204,7 @@ func (p *pull) complete(onTheWay bool) time.Time {
 	if cursor := time.Unix(p.cursor, 0).UTC(); onTheWay && at.After(cursor) {
 		at = cursor
 	}
-	if now := p.server.opts.Now().UTC(); at.After(now) {
+	if now := p.server.Now().UTC(); at.After(now) {
 		at = now
 	}
 	return at
@@ -249,7 +238,7 @@ func (s *Server) Sessions(ctx context.Context) ([]Session, error) {
 	query := url.Values{"format": {"chatlab"}, "limit": {strconv.Itoa(sessionsAtOnce)}}
 	for {
 		var page sessionsPage
-		err := s.ask(ctx, what, s.at(query, "sessions"), func(a answer) (err error) {
+		err := s.ask(ctx, what, s.At(query, "sessions"), func(a answer) (err error) {
 			page, err = readSessions(a.body)
 			return err
 		})
@@ -336,235 +325,56 @@ type ServerOptions struct {
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-const (
-	backoff       = time.Second // before the second attempt, doubled each time
-	maxBackoff    = 30 * time.Second
-	maxRetryAfter = time.Minute // the longest delay that a server may request
-	maxAttempts   = 4           // for one answer
-)
-
 // Server is a client of ChatLab's pull protocol. It is safe for concurrent use.
 type Server struct {
-	base   *url.URL
-	opts   ServerOptions
-	client *http.Client
+	*remote.Server
+	pageSize int
 }
 
 // NewServer returns a client of the server at an address, below which it has /sessions. The error is
 // reverie.ErrInvalid.
-func NewServer(address string, opts ServerOptions) (*Server, error) {
-	base, err := url.Parse(strings.TrimSpace(address))
-	switch {
-	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("the address of the server is not a URL; write one such as http://127.0.0.1:5031/api/v1: %w",
-			reverie.ErrInvalid) // the address may contain a secret
-	case base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		return nil, fmt.Errorf("the address %s://%s has a user or a query; leave it out, and give a token with --token-file: %w", base.Scheme,
-			base.Host, reverie.ErrInvalid)
-	case strings.ContainsFunc(opts.Token, func(c rune) bool { return c <= ' ' || c > '~' }):
-		return nil, fmt.Errorf("the token has characters that an HTTP header cannot have: %w", reverie.ErrInvalid)
-	}
-	base.Path, base.RawPath = strings.TrimRight(base.Path, "/"), strings.TrimRight(base.RawPath, "/")
-	opts.PageSize = cmp.Or(opts.PageSize, 1000)
-	opts.Timeout = cmp.Or(opts.Timeout, 10*time.Minute)
-	opts.MaxBytes = cmp.Or(opts.MaxBytes, 256<<20)
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	if opts.Wait == nil {
-		opts.Wait = wait
-	}
-	s := &Server{base: base, opts: opts}
-	s.client = &http.Client{CheckRedirect: s.redirect, Timeout: opts.Timeout,
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute,
-			TLSHandshakeTimeout: 30 * time.Second}}
-	return s, nil
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+func NewServer(address string, o ServerOptions) (*Server, error) {
+	s, err := remote.New(address, remote.Options{Token: o.Token, Timeout: cmp.Or(o.Timeout, 10*time.Minute),
+		MaxBytes: cmp.Or(o.MaxBytes, 256<<20), Attempts: 4, Backoff: time.Second, Patience: time.Minute, Now: o.Now, Wait: o.Wait})
+	return &Server{s, cmp.Or(o.PageSize, 1000)}, err
 }
 
 // Source returns the server's address without secrets.
-func (s *Server) Source() string { return s.base.String() }
+func (s *Server) Source() string { return s.Base.String() }
 
-// Plain reports whether the connection is unencrypted.
-func (s *Server) Plain() bool {
-	host := s.base.Hostname()
-	ip := net.ParseIP(host)
-	return s.base.Scheme == "http" && host != "localhost" && (ip == nil || !ip.IsLoopback())
-}
-
-// Close closes idle connections.
-func (s *Server) Close() { s.client.CloseIdleConnections() }
-
-// redirect follows only redirects to the same host, so that no other host gets the token or becomes the source of
-// chats.
-func (s *Server) redirect(to *http.Request, via []*http.Request) error {
-	same := to.URL.Scheme == s.base.Scheme && to.URL.Host == s.base.Host
-	secured := to.URL.Scheme == "https" && to.URL.Hostname() == s.base.Hostname()
-	switch {
-	case !same && !secured:
-		return fmt.Errorf("it redirects to another host, %s://%s, which Reverie does not follow; use that "+
-			"address if it is right: %w", to.URL.Scheme, to.URL.Host, reverie.ErrConfiguration)
-	case len(via) >= 5:
-		return fmt.Errorf("it redirects too often: %w", reverie.ErrConfiguration)
-	}
-	return nil
-}
-
-// at returns the address of a route; its parts are escaped.
-func (s *Server) at(query url.Values, parts ...string) string {
-	u := *s.base
-	path, raw := s.base.Path, s.base.EscapedPath()
-	for _, p := range parts {
-		escaped := url.PathEscape(p)
-		if p == "." || p == ".." {
-			escaped = strings.ReplaceAll(p, ".", "%2E")
-		}
-		path, raw = path+"/"+p, raw+"/"+escaped
-	}
-	u.Path, u.RawPath, u.RawQuery = path, raw, query.Encode()
-	return u.String()
-}
-
-// PullError is a failed request to a server.
-type PullError struct {
-	What    string // what was requested
-	Status  int    // 0 if there was no complete answer
-	Err     error
-	passing bool
-	after   time.Duration // the delay that the server requests
-}
-
-func (e *PullError) Error() string {
-	hint := "; what has come is kept, pull again later"
-	switch {
-	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
-		hint = "; check the token (--token-file or REVERIE_PULL_TOKEN)"
-	case e.Status == http.StatusNotFound:
-		hint = "; check the address, up to what stands in front of /sessions"
-	case !e.passing:
-		hint = ""
-	}
-	return fmt.Sprintf("ask for %s: %s%s", e.What, e.Err, hint)
-}
-
-// Unwrap returns the cause.
-func (e *PullError) Unwrap() error { return e.Err }
-
-// Is maps the error to the domain's: a transient fault is a [reverie.ErrDeferred], a refused token or unknown route
-// a [reverie.ErrConfiguration].
-func (e *PullError) Is(target error) bool {
-	switch target {
-	case reverie.ErrDeferred:
-		return e.passing
-	case reverie.ErrConfiguration:
-		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Status == http.StatusNotFound
-	}
-	return false
-}
-
-// answer is a server's answer.
+// answer is the body of an answer, and whether its type is JSON Lines, possibly without any line.
 type answer struct {
 	body  []byte
-	lines bool // its type is JSON Lines, possibly without any line
+	lines bool
 }
 
-// ask requests an answer and passes it to use, with retries after transient faults. If use returns
-// io.ErrUnexpectedEOF, it must not have had any effect.
+// ask requests an answer and passes it to use: see [remote.Server.Ask].
 func (s *Server) ask(ctx context.Context, what, at string, use func(answer) error) error {
-	for attempt := 1; ; attempt++ {
-		a, err := s.get(ctx, what, at)
-		if err == nil {
-			err = use(a)
-		}
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = &PullError{What: what, Err: err, passing: true}
-		}
-		var fault *PullError
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return fmt.Errorf("ask for %s: %w", what, ctx.Err())
-		case !errors.As(err, &fault) || !fault.passing || fault.after > maxRetryAfter || attempt == maxAttempts:
-			return err
-		}
-		delay := cmp.Or(fault.after, min(maxBackoff, backoff<<(attempt-1)))
-		if err := s.opts.Wait(ctx, delay+rand.N(delay/10+1)); err != nil {
-			return fmt.Errorf("ask for %s: %w (before that: %w)", what, err, fault)
-		}
-	}
-}
-
-// get makes one request.
-func (s *Server) get(ctx context.Context, what, at string) (a answer, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
-		return a, fmt.Errorf("ask for %s: %w", what, err)
+		return fmt.Errorf("ask for %s: %w", what, err)
 	}
 	req.Header.Set("Accept", "application/json, application/x-ndjson")
-	req.Header.Set("User-Agent", "reverie")
-	if s.opts.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+s.opts.Token)
-	}
-	res, err := s.client.Do(req)
-	if err != nil {
-		var at *url.Error // it would repeat the address
-		if errors.As(err, &at) {
-			err = at.Err
-		}
-		var certificate *tls.CertificateVerificationError
-		return a, &PullError{What: what, Err: err, passing: !errors.Is(err, reverie.ErrConfiguration) &&
-			!errors.As(err, &certificate)}
-	}
-	defer func() { _ = res.Body.Close() }() // it was only read
-	if res.StatusCode != http.StatusOK {
-		return a, s.refused(what, res)
-	}
-	kind := res.Header.Get("Content-Type")
-	a.lines = strings.Contains(kind, "ndjson") || strings.Contains(kind, "jsonl")
-	a.body, err = io.ReadAll(io.LimitReader(res.Body, s.opts.MaxBytes+1))
+	err = s.Ask(req, func(h http.Header, body []byte) error {
+		kind := h.Get("Content-Type")
+		return use(answer{body, strings.Contains(kind, "ndjson") || strings.Contains(kind, "jsonl")})
+	})
+	var fault *remote.Fault
+	errors.As(err, &fault)
+	hint := ""
 	switch {
-	case err != nil:
-		return a, &PullError{What: what, Err: err, passing: true}
-	case int64(len(a.body)) > s.opts.MaxBytes:
-		return a, fmt.Errorf("ask for %s: the answer is longer than %d bytes; the server must split it into pages: %w",
-			what, s.opts.MaxBytes, reverie.ErrInvalid)
+	case err == nil:
+		return nil
+	case errors.Is(err, remote.ErrTooLong):
+		return fmt.Errorf("ask for %s: %w; the server must split it into pages: %w", what, err, reverie.ErrInvalid)
+	case fault == nil:
+		return err
+	case fault.Status == http.StatusNotFound:
+		hint = "; check the address, up to what stands in front of /sessions"
+	case fault.Refused():
+		hint = "; check the token (--token-file or REVERIE_PULL_TOKEN)"
+	case fault.Passing:
+		hint = "; what has come is kept, pull again later"
 	}
-	return a, nil
-}
-
-// refused returns the error of a failed answer.
-func (s *Server) refused(what string, res *http.Response) error {
-	said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10)) // the status alone is enough
-	err := fmt.Errorf("HTTP %s", s.told(res.Status))
-	if words := s.told(string(said)); words != "" {
-		err = fmt.Errorf("%w: %s", err, words)
-	}
-	e := &PullError{What: what, Status: res.StatusCode, Err: err, passing: res.StatusCode == http.StatusTooManyRequests ||
-		res.StatusCode >= 500 || res.StatusCode == http.StatusRequestTimeout}
-	after := res.Header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(after); err == nil && seconds > 0 {
-		e.after = min(time.Duration(seconds), 1e6) * time.Second
-	} else if at, err := http.ParseTime(after); err == nil && at.After(s.opts.Now()) {
-		e.after = at.Sub(s.opts.Now())
-	}
-	return e
-}
-
-// told returns a server's message for display and logs, without secrets: some servers repeat what they were sent.
-func (s *Server) told(words string) string {
-	if s.opts.Token != "" {
-		words = strings.ReplaceAll(words, s.opts.Token, "[token]")
-	}
-	return text.Excerpt(text.Visible(strings.ToValidUTF8(words, "")), 200)
+	return fmt.Errorf("ask for %s: %w%s", what, err, hint)
 }

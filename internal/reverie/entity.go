@@ -134,15 +134,7 @@ type Observation struct {
 	RunID       string             `db:"run_id" json:"run_id"` // the run that observed it
 	CreatedAt   time.Time          `db:"created_at" json:"created_at"`
 	MatchingIDs []string           `json:"matching_ids,omitempty"` // entities that it may be about (ambiguous)
-	Ambiguous   string             `json:"ambiguous,omitempty"`    // the name that several entities share; set by reads
-	Matching    []NamedEntity      `json:"matching,omitempty"`     // the known entities of MatchingIDs; set by reads
 	Continues   []string           `json:"continues,omitempty"`    // earlier observations that this one continues
-}
-
-// NamedEntity is the id and name of an entity.
-type NamedEntity struct {
-	EntityID string `json:"entity_id"`
-	Subject  string `json:"subject"`
 }
 
 // ObservationStatus is the state of a postponed observation.

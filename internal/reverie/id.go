@@ -39,21 +39,13 @@ func IDPrefix(s string) (first, last string, ok bool) {
 	return first, last, IsID(first)
 }
 
-// ShortID returns the shortest beginning of an id that differs from its neighbours, at least [MinPrefix]
-// characters. A missing neighbour is "".
-func ShortID(id, before, after string) string {
-	n := MinPrefix
-	for _, other := range []string{before, after} {
-		same := 0
-		for same < min(len(id), len(other)) && id[same] == other[same] {
-			same++
-		}
-		n = max(n, same+1)
+// ShortID returns the part of an id that identifies it among those of one process: its time. Other texts stay whole.
+func ShortID(s string) string {
+	const shown = 18
+	if !IsID(s) {
+		return s
 	}
-	if n = min(n, len(id)); n > 0 && id[n-1] == '-' {
-		n++
-	}
-	return id[:n]
+	return s[:shown]
 }
 
 // AmbiguousIDError refuses an abbreviated id that fits several ids. It is an [ErrInvalid].

@@ -63,29 +63,17 @@ func TestGroupAsArgument(t *testing.T) {
 	s.run("memory", "search", "demo", "when", "do", "we", "raid").want(t, 0).shows(t, "Raid night") // the argument wins
 }
 
-// TestCompletion: a shell completes groups, ids by their beginning, and the words of flags.
+// TestCompletion: a shell completes commands and the words of flags.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.run("demo").want(t, 0)
-	memory := s.one(`select memory_id from memories where status = 'active' limit 1`)
-	run := s.one(`select run_id from runs order by run_id desc limit 1`)
-	s.run("groups", "add", "other").want(t, 0)
-	s.run("token", "create", "demo", "--name", "the bot").want(t, 0)
-	token := s.one(`select token_id from api_tokens`)
 	for _, c := range []struct {
 		words []string
 		want  string
 	}{
-		{[]string{"memory", "list", "d"}, "demo\tSaturday Raiders\n"},
-		{[]string{"evolve", "--group", ""}, "demo\t"},
-		{[]string{"memory", "why", memory[:14]}, memory},
-		{[]string{"runs", "show", ""}, run},
-		{[]string{"sessions", "show", "tu"}, "tuesday\t"},
 		{[]string{"memory", "list", "--status", "a"}, "archived\n"},
-		{[]string{"team", "share", memory[:14]}, memory},
-		{[]string{"token", "revoke", ""}, token + "\tthe bot"},
 		{[]string{"groups", "set", "demo", "--impressions", ""}, "default\n"},
+		{[]string{"memory", "blame"}, "blame\t"},
 		{[]string{"init", "--provider", "o"}, "ollama\n"},
 		{[]string{"evolve", "--log-level", "d"}, "debug\n"},
 	} {

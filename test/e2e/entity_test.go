@@ -183,19 +183,12 @@ func TestEntityMistakes(t *testing.T) {
 func TestEntityListSaysHow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
+	s.model.Respond(scribe(t))
 	s.bring("g1", chat("2025-03-03", "hi")...)
-	off := "reverie groups set g1 --impressions on"
-	for _, c := range []struct{ configured, own, want, lacks string }{
-		{"false", "", off, "evolve"}, {"true", "", "reverie evolve --group g1", off},
-		{"true", "off", off, "evolve"}, {"false", "on", "reverie evolve --group g1", off},
-	} {
-		s.set("REVERIE_IMPRESSION_ENABLED=" + c.configured)
-		s.exec(`update groups set impressions = $1`, c.own)
-		o := s.run("entity", "list", "--group", "g1").want(t, 0).silent(t)
-		if !strings.Contains(o.stdout, c.want) || strings.Contains(o.stdout, c.lacks) {
-			t.Errorf("configured %s, the group's own %q:\n%s", c.configured, c.own, o.stdout)
-		}
-	}
+	s.run("entity", "list", "--group", "g1").want(t, 0).silent(t).shows(t, "reverie evolve --group g1")
+	s.exec(`update groups set impressions = 'off'`)
+	s.run("evolve", "--group", "g1").want(t, 0)
+	s.run("entity", "list", "--group", "g1").want(t, 0).silent(t).shows(t, "reverie groups set g1 --impressions on", "reverie impression --group g1")
 	doc := s.run("entity", "list", "--group", "g1", "--json").want(t, 0).silent(t).document(t)
 	if diff := cmp.Diff(object{"success": true, "group_id": "g1", "total": 0.0, "entities": list{}}, doc); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -8,20 +8,20 @@ import (
 )
 
 // TestIDPrefix: the beginning of an id does where the whole one would; one that several
-// have lists them, and tables show as much as tells ids apart in the group.
+// have lists them, and tables show that much.
 func TestIDPrefix(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.bring("g1", chat("2025-03-03", "hello")...)
 	s.bring("g2", chat("2025-03-03", "hello")...)
-	const one, two, far = "0197f3a0-1c2d-7e3f-8a4b-5c6d7e8f9a01", "0197f3a0-1c2d-7e3f-9a4b-5c6d7e8f9a02", "0197ffff-1c2d-7e3f-8a4b-5c6d7e8f9a03"
+	const one, two, far = "0197f3a0-1c2d-7e3f-8a4b-5c6d7e8f9a01", "0197f3a0-1c2d-7e40-9a4b-5c6d7e8f9a02", "0197ffff-1c2d-7e3f-8a4b-5c6d7e8f9a03"
 	for id, text := range map[string]string{one: "Lin drinks tea", two: "Mia reads", far: "Bo swims"} {
 		s.exec(`insert into memories (group_id, memory_id, lineage_id, kind, session_id, statement, version, status, tags, strength,
 			weight, content_hash, created_at, updated_at, last_supported_at)
 			values ('g1', $1, gen_random_uuid(), 'group', '', $2, 1, 'active', '{}', 0.5, 1, $2, now(), now(), now())`, id, text)
 	}
 	table := s.run("memory", "list", "--group", "g1").want(t, 0).stdout
-	for _, c := range []struct{ shown, whole string }{{"0197f3a0-1c2d-7e3f-8  fact", one}, {"0197f3a0-1c2d-7e3f-9  fact", two}, {"0197ffff", far}} {
+	for _, c := range []struct{ shown, whole string }{{"0197f3a0-1c2d-7e3f  fact", one}, {"0197f3a0-1c2d-7e40  fact", two}, {"0197ffff-1c2d-7e3f  fact", far}} {
 		if !strings.Contains(table, c.shown) || strings.Contains(table, c.whole) {
 			t.Errorf("the table lacks %q, or has all of %s:\n%s", c.shown, c.whole, table)
 		}
@@ -40,7 +40,7 @@ func TestIDPrefix(t *testing.T) {
 		s.run(append(words, "0197ffff", "--group", "g2")...).want(t, 1)
 	}
 	s.run("memory", "strength", "0197ffff", "0.8").want(t, 0)
-	s.run("memory", "delete", "0197f3a0-1c2d-7e3f-9").want(t, 0)
+	s.run("memory", "delete", "0197f3a0-1c2d-7e40").want(t, 0)
 	s.run("memory", "delete", "0197f3a0").want(t, 2, one, two) // ended ones have their ids, too
 
 	s.model.Script(llmtest.Lines(`{"action":"none"}`))
@@ -52,7 +52,7 @@ func TestIDPrefix(t *testing.T) {
 	if o := s.run("runs", "show", id[:8]).want(t, 0); !strings.Contains(o.stdout, id) {
 		t.Errorf("the run by its beginning: %s", o.stdout)
 	}
-	if o := s.run("runs", "list", "--group", "g1").want(t, 0); strings.Contains(o.stdout, id) || !strings.Contains(o.stdout, id[:8]) {
+	if o := s.run("runs", "list", "--group", "g1").want(t, 0); strings.Contains(o.stdout, id) || !strings.Contains(o.stdout, id[:18]) {
 		t.Errorf("the table of runs: %s", o.stdout)
 	}
 }

@@ -141,7 +141,7 @@ func TestReplayTells(t *testing.T) {
 		s.run(append(args, "--prompt", "no-such.md")...).want(t, 2, "no-such.md")
 		s.run(append(args, "--prompt", "staging")...).want(t, 2, "no Langfuse")
 		s.run(append(args, "--recorded", "--model", "m2")...).want(t, 2, "--recorded and --model do not go together")
-		s.run(append(args, "--recorded", "--keep")...).want(t, 2, "--keep is gone")
+		s.run(append(args, "--recorded", "--keep")...).want(t, 2, "--keep")
 		s.run(append(args, "--model", "m2", "--llm", "offline", "--llm-base-url", "")...).want(t, 2, "offline, which has no model but")
 		s.run("replay", "--group", "g1", "--from", night(28), "--to", night(30)).want(t, 0).shows(t, "nothing to replay")
 		s.run("replay", "--group", "nobody", "--from", night(3), "--recorded").want(t, 1, "nobody")

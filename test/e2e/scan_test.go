@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reverie/internal/cli"
 	"strings"
 	"testing"
 )
@@ -12,7 +11,7 @@ import (
 // onlyGitleaks is a token that our own rules do not know.
 const onlyGitleaks = "duffel_live_" + "q7Rk2mZx9TvB4nLw8YpC1sJd6HgF3aKe5VuQ0iNoX7z"
 
-// TestScanFile: every finding has its place and none tells the secret, in blocks that cut
+// TestScanFile: every finding has its place and none tells the secret in
 // lines of any length, and the exit code says whether there was one.
 func TestScanFile(t *testing.T) {
 	t.Parallel()
@@ -36,7 +35,7 @@ func TestScanFile(t *testing.T) {
 			t.Errorf("%q is missing in %s%s", want, r.stdout, r.stderr)
 		}
 	}
-	long := strings.Repeat("a long line that goes on, ", cli.ScanBlock/26) + "password is " + password + strings.Repeat(" and on", cli.ScanBlock/7) + " pwd=" + password + "\nend"
+	long := strings.Repeat("a long line that goes on, ", 1<<20/26) + "password is " + password + strings.Repeat(" and on", 1<<20/7) + " pwd=" + password + "\nend"
 	write(long)
 	lines := strings.Split(strings.TrimSpace(s.run("scan", "--json", file).want(t, 3).stdout), "\n")
 	if len(lines) != 3 {

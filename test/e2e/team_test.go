@@ -88,7 +88,6 @@ func TestTeam(t *testing.T) {
 	s.run("team", "push").want(t, 0).shows(t, "1 unchanged")
 	s.run("team", "status").want(t, 0).shows(t, "1 active memory", "1 unchanged")
 	s.run("team", "push", "--memory", bad).want(t, command.ExitError, "reverie team share")
-	s.run("team", "push", "--overwrite").want(t, command.ExitUsage, "reverie team share --overwrite")
 	head = s.one(`select memory_id from memories where group_id = 'team:crew' and status = 'active'`)
 	s.run("team", "edit", head, "--statement", "Releases leave on Fridays", "--reason", "moved").want(t, 0).shows(t, "v4")
 	s.run("team", "edit", head, "--statement", "Releases leave never", "--reason", "moved").want(t, command.ExitError, "old version")

@@ -119,24 +119,6 @@ func (a *app) onMemory(verb string, groupID *string, do func(ctx context.Context
 	return cmd
 }
 
-// shorten makes tables show only as much of each id as is unique in its group.
-func shorten[T any](ctx context.Context, a *app, kind reverie.IDKind, list []T, of func(T) (groupID, id string)) (err error) {
-	groups, ids := make([]string, len(list)), make([]string, len(list))
-	for i, v := range list {
-		groups[i], ids[i] = of(v)
-	}
-	a.Short, err = a.Store.ShortIDs(ctx, kind, groups, ids)
-	return err
-}
-
-// memoriesShortened is shorten for memories.
-func (a *app) memoriesShortened(ctx context.Context, list []reverie.Memory) error {
-	if a.JSON {
-		return nil
-	}
-	return shorten(ctx, a, reverie.IDMemory, list, func(m reverie.Memory) (string, string) { return m.GroupID, m.ID })
-}
-
 // worker opens what a job needs, with the budget of one command.
 func (a *app) worker(ctx context.Context, job reverie.Job) (context.Context, application.Pipelines, error) {
 	if err := a.settings(); err != nil {

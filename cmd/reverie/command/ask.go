@@ -5,14 +5,11 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"reverie/internal/reverie"
 )
 
 func newAsk(a *app) *cobra.Command {
 	var groupID string
-	var cmd *cobra.Command
-	cmd = a.command("reverie ask", someWords, func(ctx context.Context, args []string) error {
+	cmd := a.command("reverie ask", someWords, func(ctx context.Context, args []string) error {
 		question, err := a.groupAndWords(ctx, &groupID, args)
 		if err != nil {
 			return err
@@ -21,22 +18,13 @@ func newAsk(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var memories []reverie.Memory
-		for _, s := range reply.Sources {
-			if s.Kind == "memory" {
-				memories = append(memories, reverie.Memory{GroupID: s.GroupID, ID: s.ID})
-			}
-		}
-		if err := a.memoriesShortened(ctx, memories); err != nil {
-			return err
-		}
 		return a.Show(reply, func() error {
 			switch {
 			case reply.Context == nil:
 				a.Warn(reply.Warnings...)
 				return a.Page("asked", reply)
 			case reply.NoModel == "":
-				return a.nothing(ctx, cmd, groupID, "memories that bear on this", "`reverie memory list` shows those that there are")
+				return a.nothing(ctx, groupID, "memories that bear on this", "`reverie memory list` shows those that there are")
 			}
 			fmt.Fprintln(a.Stderr, "the context, without an answer: "+reply.NoModel)
 			return a.PrintContext(*reply.Context)

@@ -11,7 +11,7 @@ import (
 
 func newBatches(a *app) *cobra.Command {
 	list := a.command("reverie batches list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
-		found, err := a.Batches().ListBatches(ctx, most)
+		found, err := a.Batches().ListBatches(ctx, maxListed)
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (a *app) dream(ctx context.Context, chosen *selection) error {
 	one := func(g reverie.Group, _ reverie.Window) error {
 		j := a.DreamJob(p.Dream, dream.Request{Due: f.due, SessionID: f.session, DryRun: f.dryRun})
 		return a.runOne(ctx, j, reverie.Group{ID: g.ID}, reverie.Window{SessionID: f.session}, f,
-			func() func() { return a.WatchDreaming(p.Dream) })
+			func() func() { return a.Watch(&p.Dream.Progress, -1, "dreaming", "memories") })
 	}
 	if f.session != "" {
 		s, err := a.FindSession(ctx, f.group, f.session)
@@ -68,8 +68,9 @@ func (a *app) dream(ctx context.Context, chosen *selection) error {
 	if f.group != "" && (f.dryRun || !f.due) {
 		return one(reverie.Group{ID: f.group}, reverie.Window{})
 	}
-	due := a.DueDreams()
-	return a.runAll(ctx, a.DreamDue(p.Dream, dream.Request{Due: true, DryRun: f.dryRun}, due), f, func() string { return due.Nothing(f.group) })
+	return a.runAll(ctx, a.DreamDue(p.Dream, dream.Request{Due: true, DryRun: f.dryRun}), f, func() string {
+		return "nothing is due: no group has gone quiet, or gathered enough sessions, with anything new, paused groups left out"
+	})
 }
 
 func newDreamShow(a *app) *cobra.Command {

@@ -24,8 +24,7 @@ func newEntityList(a *app) *cobra.Command {
 	var groupID string
 	var q reverie.EntityFilter
 	var limit, offset int
-	var cmd *cobra.Command
-	cmd = a.command("reverie entity list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie entity list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		g, err := a.Store.Group(ctx, groupID)
 		if err != nil {
 			return err
@@ -36,10 +35,10 @@ func newEntityList(a *app) *cobra.Command {
 		}
 		return a.Show(reverie.NewEntitiesReply(g.ID, total, list), func() error {
 			if total == 0 {
-				return a.noEntities(ctx, cmd, g)
+				return a.nothing(ctx, g.ID, "people or things", fmt.Sprintf("`reverie groups set %s --impressions on` follows "+
+					"them, `reverie impression --group %[1]s` looks for them now", cli.Quoted(g.ID)))
 			}
-			of := func(e reverie.Entity) (string, string) { return e.GroupID, e.ID }
-			return errors.Join(shorten(ctx, a, reverie.IDEntity, list, of), a.PrintEntities(list, total, offset))
+			return a.PrintEntities(list, total, offset)
 		})
 	}))
 	a.groupNeeded(cmd, &groupID)
@@ -50,15 +49,6 @@ func newEntityList(a *app) *cobra.Command {
 	limitFlag(cmd, &limit, 50, "most entities to list")
 	offsetFlag(cmd, &offset, "entities to skip first")
 	return cmd
-}
-
-// noEntities explains why a list is empty, and what to do.
-func (a *app) noEntities(ctx context.Context, cmd *cobra.Command, g reverie.Group) error {
-	if id := cli.Quoted(g.ID); !a.Follows(g) && narrowed(cmd) == "" {
-		return a.Say("%s: no people or things: they are not followed here; `reverie groups set %s --impressions on` follows them, "+
-			"`reverie impression --group %[2]s` reads what is there\n", cli.Visible(g.ID), id)
-	}
-	return a.nothing(ctx, cmd, g.ID, "people or things", "`reverie impression --group "+cli.Quoted(g.ID)+"` looks for them now")
 }
 
 func newEntityShow(a *app) *cobra.Command {
@@ -99,24 +89,14 @@ func newEntityHistory(a *app) *cobra.Command {
 func newEntityWaiting(a *app) *cobra.Command {
 	var groupID string
 	var limit int
-	var cmd *cobra.Command
-	cmd = a.command("reverie entity waiting", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie entity waiting", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		waiting, err := a.Store.WaitingObservations(ctx, groupID, limit)
 		if err != nil {
 			return err
 		}
-		var ids []string
-		for _, o := range waiting {
-			ids = append(ids, o.MatchingIDs...)
-		}
-		known, err := a.Store.EntitiesByID(ctx, groupID, ids)
-		if err != nil {
-			return err
-		}
-		cli.NameAmbiguous(waiting, known)
 		return a.Show(reverie.NewWaitingReply(groupID, waiting), func() error {
 			if len(waiting) == 0 {
-				return a.nothing(ctx, cmd, groupID, "observations that wait", "`reverie entity list` shows who is known")
+				return a.nothing(ctx, groupID, "observations that wait", "`reverie entity list` shows who is known")
 			}
 			return a.Page("waiting", waiting)
 		})

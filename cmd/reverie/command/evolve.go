@@ -150,5 +150,5 @@ func (a *app) watch(ctx context.Context, p *evolve.Pipeline, groupID string, w r
 	if err != nil || total == 0 {
 		return func() {}, err
 	}
-	return a.WatchEvolving(p, total), nil
+	return a.Watch(&p.Progress, total, "evolving", "messages"), nil
 }

@@ -43,7 +43,7 @@ func (a *app) extract(ctx context.Context, f selection) error {
 			return err
 		}
 		return a.runOne(ctx, a.ExtractJob(p.Session, req), reverie.Group{ID: s.GroupID},
-			reverie.Window{SessionID: f.session}, f, func() func() { return a.WatchExtracting(p.Session) })
+			reverie.Window{SessionID: f.session}, f, func() func() { return a.Watch(&p.Session.Progress, -1, "extracting", "messages") })
 	}
 	if err := a.knownGroup(ctx, f.group); err != nil {
 		return err

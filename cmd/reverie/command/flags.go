@@ -440,10 +440,3 @@ func completeWords(cmd *cobra.Command, flag string, words []string) {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
-
-// removedFlag is a removed flag; its error says what to do instead.
-type removedFlag string
-
-func (removedFlag) String() string     { return "" }
-func (removedFlag) Type() string       { return "bool" }
-func (g removedFlag) Set(string) error { return errors.New(string(g)) }

@@ -62,8 +62,7 @@ func (a *app) calendar(g reverie.Group) jobs.Calendar {
 
 func newGroupsList(a *app) *cobra.Command {
 	var q reverie.GroupQuery
-	var cmd *cobra.Command
-	cmd = a.command("reverie groups list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie groups list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		asked := q
 		asked.Limit++ // one more, to see whether there are more
 		groups, err := a.Store.GroupList(ctx, asked)
@@ -81,7 +80,7 @@ func newGroupsList(a *app) *cobra.Command {
 		}
 		return a.Show(reply, func() error {
 			if len(groups) == 0 {
-				return a.nothing(ctx, cmd, "", "groups", "")
+				return a.nothing(ctx, "", "groups", "leave out --state and --after to see all")
 			}
 			if err := a.PrintGroups(groups); err != nil || next == "" {
 				return err

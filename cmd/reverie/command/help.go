@@ -19,7 +19,6 @@ var helpText string
 // commandWords are the texts of a command in help.toml.
 type commandWords struct {
 	Use, Short, Long, Example, Exits string
-	Gone                             map[string]string // removed flags, and what to do instead
 }
 
 // help is the content of help.toml: the texts of each command by path, and the exit codes.
@@ -45,10 +44,6 @@ func newCommand(path string, args cobra.PositionalArgs, do commandAction) *cobra
 	}
 	cmd := &cobra.Command{Use: words.Use, Short: words.Short, Long: words.Long, Example: words.Example, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error { return withHint(do(cmd.Context(), args)) }}
-	for name, instead := range words.Gone {
-		f := cmd.Flags().VarPF(removedFlag("--"+name+" is gone: "+instead), name, "", "removed")
-		f.Hidden, f.NoOptDefVal = true, "true"
-	}
 	return cmd
 }
 

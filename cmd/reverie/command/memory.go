@@ -14,7 +14,6 @@ import (
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
-	"reverie/internal/text"
 	"reverie/store/history"
 )
 
@@ -33,8 +32,7 @@ const allStatuses reverie.Status = "all"
 func newMemoryList(a *app) *cobra.Command {
 	var q reverie.MemoryQuery
 	var when *whenFlags
-	var cmd *cobra.Command
-	cmd = a.command("reverie memory list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
+	cmd := a.command("reverie memory list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
 		if q.Status == allStatuses {
 			q.Status = ""
 		}
@@ -51,13 +49,13 @@ func newMemoryList(a *app) *cobra.Command {
 			func() error {
 				if total == 0 {
 					what := "memories"
-					if !cmd.Flags().Changed("status") {
+					if q.Status == reverie.StatusActive {
 						what = "active memories"
 					}
-					return a.nothing(ctx, cmd, q.GroupID, what,
+					return a.nothing(ctx, q.GroupID, what,
 						"`--status all` shows those that are no longer active; `reverie runs list` what its nights did")
 				}
-				return errors.Join(a.memoriesShortened(ctx, list), a.PrintMemories(list, total, q))
+				return a.PrintMemories(list, total, q)
 			})
 	}))
 	a.groupNeeded(cmd, &q.GroupID)
@@ -107,10 +105,9 @@ func newMemorySearch(a *app) *cobra.Command {
 			}
 		}
 		if found.Total == 0 && !a.JSON {
-			return a.nothing(ctx, cmd, q.GroupID, "memories to search", "`reverie memory list --status all` shows those that are no longer active")
+			return a.nothing(ctx, q.GroupID, "memories to search", "`reverie memory list --status all` shows those that are no longer active")
 		}
-		list := text.Each(found.Hits, func(h reverie.Hit) reverie.Memory { return h.Memory })
-		return errors.Join(a.memoriesShortened(ctx, list), a.PrintFound(q, found))
+		return a.PrintFound(q, found)
 	})
 	groupFlag(cmd, &q.GroupID, wordsGroup)
 	choice(cmd, &kind, "kind", "", "group, session, dream or team (default all)", memoryKinds...)
@@ -134,12 +131,7 @@ func newMemoryHistory(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var versions []reverie.Memory
-		if then.IsZero() {
-			versions, err = a.Store.History(ctx, groupID, id)
-		} else {
-			versions, err = history.New(a.Store.DB()).HistoryAt(ctx, groupID, id, then)
-		}
+		versions, err := history.New(a.Store.DB()).HistoryAt(ctx, groupID, id, then)
 		if err != nil {
 			return err
 		}
@@ -152,8 +144,7 @@ func newMemoryHistory(a *app) *cobra.Command {
 func newMemoryChanges(a *app) *cobra.Command {
 	var groupID string
 	var days, limit int
-	var cmd *cobra.Command
-	cmd = a.command("reverie memory changes", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie memory changes", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if _, err := a.Store.Group(ctx, groupID); err != nil {
 			return err
 		}
@@ -166,7 +157,7 @@ func newMemoryChanges(a *app) *cobra.Command {
 		return a.Show(reverie.ChangesReply{Success: true, GroupID: groupID, Changes: append([]reverie.Change{}, changes...),
 			Period: since.Format(time.DateOnly) + " to " + until.Format(time.DateOnly)}, func() error {
 			if len(changes) == 0 {
-				return a.nothing(ctx, cmd, groupID, "changes in "+cli.Plural(days, "day"), "`--days 400` looks further back")
+				return a.nothing(ctx, groupID, "changes in "+cli.Plural(days, "day"), "`--days 400` looks further back")
 			}
 			return a.Page("changes", changes)
 		})
@@ -179,18 +170,16 @@ func newMemoryChanges(a *app) *cobra.Command {
 
 func newMemoryStats(a *app) *cobra.Command {
 	var groupID string
-	var cmd *cobra.Command
-	cmd = a.command("reverie memory stats", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie memory stats", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		st, err := a.Store.MemoryStats(ctx, groupID)
 		if err != nil {
 			return err
 		}
 		return a.Show(cli.StatsReply{Success: true, MemoryStats: st}, func() error {
 			if st.Lineages == 0 {
-				return a.nothing(ctx, cmd, groupID, "memories", "`reverie runs list` shows what the nights did")
+				return a.nothing(ctx, groupID, "memories", "`reverie runs list` shows what the nights did")
 			}
-			of := func(m reverie.MemoryUsageStats) (string, string) { return m.GroupID, m.MemoryID }
-			return errors.Join(shorten(ctx, a, reverie.IDMemory, st.Used, of), a.PrintStats(st))
+			return a.PrintStats(st)
 		})
 	}))
 	a.groupNarrows(cmd, &groupID, "count only this group")
@@ -244,8 +233,7 @@ func newMemoryDiff(a *app) *cobra.Command {
 	var q reverie.BetweenQuery
 	var from, to string
 	var all bool
-	var cmd *cobra.Command
-	cmd = a.command("reverie memory diff", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
+	cmd := a.command("reverie memory diff", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) (err error) {
 		if q.From, err = a.moment(ctx, q.GroupID, "from", from); err != nil {
 			return err
 		}
@@ -265,7 +253,7 @@ func newMemoryDiff(a *app) *cobra.Command {
 		}
 		return a.Show(reverie.DiffReply{Success: true, MemoryDiff: d}, func() error {
 			if d.Counts == (reverie.DiffCounts{}) {
-				return a.nothing(ctx, cmd, q.GroupID, "memories then or now", "`reverie memory list --status all` shows those of other times")
+				return a.nothing(ctx, q.GroupID, "memories then or now", "`reverie memory list --status all` shows those of other times")
 			}
 			return a.Page("memory_diff", d)
 		})
@@ -331,8 +319,7 @@ func newMemoryClean(a *app) *cobra.Command {
 		}
 		ask := len(list) > 0 && !dryRun && !yes
 		if !a.JSON && len(list) > 0 && (ask || dryRun) {
-			if err := errors.Join(a.memoriesShortened(ctx, list),
-				a.PrintMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID})); err != nil {
+			if err := a.PrintMemories(list, len(list), reverie.MemoryQuery{GroupID: q.GroupID}); err != nil {
 				return err
 			}
 		}

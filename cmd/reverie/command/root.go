@@ -120,7 +120,6 @@ func newRoot(a *app) *cobra.Command {
 		completeWords(root, f.name, config.Options(f.path))
 	}
 	markUsage(root)
-	a.completions(root)
 	return root
 }
 
@@ -132,8 +131,6 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &wrong) {
 		name, asks := wrong.GetFlag().Name, valueWords[wrong.GetFlag().Value.Type()]
 		switch wrong.GetFlag().Value.(type) {
-		case removedFlag:
-			err = errors.Unwrap(wrong)
 		case *jsonFlag:
 			err = fmt.Errorf("--%s %q: %w", name, wrong.GetValue(), errors.Unwrap(wrong))
 		default:

@@ -23,8 +23,7 @@ func newRuns(a *app) *cobra.Command {
 
 func newRunsList(a *app) *cobra.Command {
 	var q reverie.RunQuery
-	var cmd *cobra.Command
-	cmd = a.command("reverie runs list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie runs list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		if q.GroupID != "" { // no runs, or no such group?
 			if _, err := a.Store.Group(ctx, q.GroupID); err != nil {
 				return err
@@ -41,14 +40,10 @@ func newRunsList(a *app) *cobra.Command {
 		return a.Show(reverie.RunsReply{Success: true, Runs: append([]reverie.RunEntry{}, runs...), More: more},
 			func() error {
 				if len(runs) == 0 {
-					return a.nothing(ctx, cmd, q.GroupID, "runs", "`reverie evolve --due` runs what is due, in all groups")
+					return a.nothing(ctx, q.GroupID, "runs", "`reverie evolve --due` runs what is due, in all groups")
 				}
 				calendars, err := a.calendars(ctx, runs)
 				if err != nil {
-					return err
-				}
-				of := func(r reverie.RunEntry) (string, string) { return r.GroupID, r.ID }
-				if err := shorten(ctx, a, reverie.IDRun, runs, of); err != nil {
 					return err
 				}
 				if err := a.PrintRuns(runs, q, calendars); err != nil || !more {

@@ -23,8 +23,7 @@ func (a *app) entry(s reverie.Session) cli.SessionEntry {
 
 func newSessionsList(a *app) *cobra.Command {
 	var f reverie.SessionFilter
-	var cmd *cobra.Command
-	cmd = a.command("reverie sessions list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
+	cmd := a.command("reverie sessions list", cobra.NoArgs, a.opened(func(ctx context.Context, _ []string) error {
 		list, total, err := a.Store.ListSessions(ctx, f)
 		if err != nil {
 			return err
@@ -32,7 +31,7 @@ func newSessionsList(a *app) *cobra.Command {
 		entries := text.Each(list, a.entry)
 		return a.Show(map[string]any{"success": true, "total": total, "sessions": entries}, func() error {
 			if len(list) == 0 {
-				return a.nothing(ctx, cmd, f.GroupID, "sessions", "messages make them: `reverie import FILE --group G`")
+				return a.nothing(ctx, f.GroupID, "sessions", "messages make them: `reverie import FILE --group G`")
 			}
 			return a.PrintSessions(entries, f, total)
 		})

@@ -64,11 +64,16 @@ func (l *limits) refill(left float64) time.Duration {
 }
 
 func (l *limits) bucket(key string) *rate.Limiter {
-	if found, ok := l.byKey.Get(key); ok {
+	return cached(l.byKey, key, func() *rate.Limiter { return rate.NewLimiter(rate.Limit(l.perSecond), l.burst) })
+}
+
+// cached returns a sender's entry, which is made for its first request.
+func cached[V any](cache *lru.Cache[string, V], key string, build func() V) V {
+	if found, ok := cache.Get(key); ok {
 		return found
 	}
-	made := rate.NewLimiter(rate.Limit(l.perSecond), l.burst)
-	if found, ok, _ := l.byKey.PeekOrAdd(key, made); ok { // another request made it just now
+	made := build()
+	if found, ok, _ := cache.PeekOrAdd(key, made); ok { // another request made it just now
 		return found
 	}
 	return made

@@ -8,10 +8,10 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/semaphore"
 
 	"reverie/internal/api/problem"
@@ -108,16 +108,9 @@ func (l *limits) owe(key string, n int, now time.Time) {
 // turns bounds the concurrent requests of one sender; heavier requests count more. Further ones wait, up to a
 // bound, so that other senders' requests need not.
 type turns struct {
-	each    int
+	each    int64
 	waiting *budget
-
-	mu    sync.Mutex
-	byKey map[string]*turn
-}
-
-type turn struct {
-	places *semaphore.Weighted
-	users  int // requests that have a place or wait for one
+	byKey   *lru.Cache[string, *semaphore.Weighted]
 }
 
 // waitingOfOne is the maximum number of waiting requests of a sender for each that may work; all senders together
@@ -128,41 +121,19 @@ var errNoRoom = errors.New("as many requests wait as may")
 
 func newTurns(each int) *turns {
 	n := int64(each) * waitingOfOne
-	return &turns{each: each, waiting: newBudget(2*n, n), byKey: map[string]*turn{}}
+	return &turns{each: int64(each), waiting: newBudget(2*n, n), byKey: recent[string, *semaphore.Weighted]()}
 }
 
 // take waits for as many places as a request weighs, until ctx ends; errNoRoom if too many wait.
 func (t *turns) take(ctx context.Context, key string, weight int) (leave func(), err error) {
-	t.mu.Lock()
-	of := t.byKey[key]
-	if of == nil {
-		of = &turn{places: semaphore.NewWeighted(int64(t.each))}
-		t.byKey[key] = of
-	}
-	of.users++
-	t.mu.Unlock()
-	gone := func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if of.users--; of.users == 0 {
-			delete(t.byKey, key)
-		}
-	}
-	n := int64(min(weight, t.each))
-	if err := t.wait(ctx, of.places, key, n); err != nil {
-		gone()
-		return nil, err
-	}
-	return func() { of.places.Release(n); gone() }, nil
-}
-
-func (t *turns) wait(ctx context.Context, places *semaphore.Weighted, key string, n int64) error {
-	if places.TryAcquire(n) {
-		return nil
+	places := cached(t.byKey, key, func() *semaphore.Weighted { return semaphore.NewWeighted(t.each) })
+	n := min(int64(weight), t.each)
+	if leave = func() { places.Release(n) }; places.TryAcquire(n) {
+		return leave, nil
 	}
 	if !t.waiting.take(key, 1) {
-		return errNoRoom
+		return nil, errNoRoom
 	}
 	defer t.waiting.give(key, 1)
-	return places.Acquire(ctx, n)
+	return leave, places.Acquire(ctx, n)
 }

@@ -1,151 +1,62 @@
 package irc
 
 import (
-	"fmt"
 	"path"
-	"slices"
-	"strconv"
 	"strings"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
 
-// nameDay is a date in a file name, with the day in each order of its parts that is a valid date.
-type nameDay struct {
-	at, end int
-	shown   string
-	long    bool // the year has four digits
-	by      map[string]calendar
+// nameDates match a date in the path of a log: 2026-01-15, 20260115, 2026/01/15, and 15Jan2026 as eggdrop writes it.
+var nameDates = []*text.Pattern{
+	text.NewPattern(`(?:^|\D)((?P<year>\d{4})[-_./ ]{0,2}(?P<month>\d\d)[-_./ ]{0,2}(?P<day>\d\d))(?:\D|$)`),
+	text.NewPattern(`(?:^|\D)((?P<day>\d\d)(?P<month>\pL{3})(?P<year>\d{4}))(?:\D|$)`),
 }
 
-var (
-	words  = text.NewPattern(`\d+|\pL+`)
-	orders = []string{"ymd", "dmy", "mdy"}
-)
+// nameDay is a date in a path, and its position.
+type nameDay struct {
+	calendar
+	at, end int
+}
 
-// dayIn finds the last date in a path, preferring years with four digits.
+// dayIn finds the last date in a path.
 func dayIn(name string) (found nameDay) {
-	at := words.FindAllStringIndex(name, -1)
-	add := func(from, end int, parts ...string) {
-		d := nameDay{at: from, end: end, shown: name[from:end], by: map[string]calendar{}}
-		for _, order := range orders {
-			if day, long := dayOf(order, parts); day.year > 0 {
-				d.by[order], d.long = day, d.long || long
+	for _, form := range nameDates {
+		for from := 0; ; {
+			m := form.FindStringSubmatchIndex(name[from:])
+			if m == nil {
+				break
 			}
-		}
-		if len(d.by) > 0 && (d.long || !found.long) {
-			found = d
-		}
-	}
-	for i, m := range at {
-		if s := name[m[0]:m[1]]; len(s) == 8 && s[0] <= '9' {
-			add(m[0], m[1], s[:2], s[2:4], s[4:])
-			add(m[0], m[1], s[:4], s[4:6], s[6:])
-		}
-		if i+2 < len(at) && between(name[m[1]:at[i+1][0]]) && between(name[at[i+1][1]:at[i+2][0]]) {
-			add(m[0], at[i+2][1], name[m[0]:m[1]], name[at[i+1][0]:at[i+1][1]], name[at[i+2][0]:at[i+2][1]])
+			part := func(of string) string {
+				i := 2 * form.SubexpIndex(of)
+				return name[from+m[i] : from+m[i+1]]
+			}
+			n := numbers(part("year"), part("month"), part("day"))
+			day := calendar{year: n[0], month: max(n[1], export.Month(part("month"))), day: n[2]}
+			at, end := from+m[2], from+m[3]
+			if end > found.end && realDate(day.year, day.month, day.day) {
+				found = nameDay{day, at, end}
+			}
+			from = end
 		}
 	}
 	return found
 }
 
-// between reports whether a text may separate two parts of a date.
-func between(s string) bool { return len(s) <= 2 && strings.Trim(s, "-_./, ") == "" }
-
-// dayOf returns the day of the parts in an order, if it is valid. A year may have two digits if the other parts
-// have two as well.
-func dayOf(order string, parts []string) (day calendar, long bool) {
-	of := func(part byte) string { return parts[strings.IndexByte(order, part)] }
-	year, err := strconv.Atoi(of('y'))
-	month, merr := strconv.Atoi(of('m'))
-	d, derr := strconv.Atoi(of('d'))
-	if merr != nil {
-		month = export.Month(of('m'))
-	}
-	long = len(of('y')) == 4
-	switch {
-	case err != nil || derr != nil || len(of('d')) > 2 || merr == nil && len(of('m')) > 2:
-		return calendar{}, false
-	case !long && (len(of('y')) != 2 || len(of('d')) != 2 || len(of('m')) < 2):
-		return calendar{}, false
-	case !long && year >= 88:
-		year += 1900
-	case !long:
-		year += 2000
-	}
-	if !realDate(year, month, d) {
-		return calendar{}, false
-	}
-	return calendar{year: year, month: month, day: d}, long
-}
-
-// dayOrder counts, for each order, how many names of a folder are invalid dates in it.
-type dayOrder struct {
-	none  map[string]int
-	asked string
-}
-
-func dayOrderOf(days []nameDay, asked string) dayOrder {
-	o := dayOrder{map[string]int{}, asked}
-	for _, d := range days {
-		for _, order := range orders {
-			if _, ok := d.by[order]; !ok && len(d.by) > 0 {
-				o.none[order]++
-			}
-		}
-	}
-	return o
-}
-
-// day returns the day of a name: in the requested order, otherwise in the one that fits most names. If several fit
-// equally, the calendar is unclear.
-func (o dayOrder) day(d nameDay) calendar {
-	if day, ok := d.by[o.asked]; ok {
-		return day
-	}
-	var best []calendar
-	fewest := 0
-	for _, order := range orders {
-		day, ok := d.by[order]
-		switch {
-		case !ok || len(best) > 0 && o.none[order] > fewest:
-		case len(best) > 0 && o.none[order] == fewest:
-			best = append(best, day)
-		default:
-			best, fewest = []calendar{day}, o.none[order]
-		}
-	}
-	switch best = slices.Compact(best); len(best) {
-	case 0:
-		return calendar{}
-	case 1:
-		return best[0]
-	}
-	return calendar{unclear: d.shown}
-}
-
-// errUnclear says that the date of a name is ambiguous.
-func errUnclear(shown string) error {
-	return fmt.Errorf("the date %s in the name of the file can be read in more than one way: "+
-		"choose one with --date-order dmy, mdy or ymd: %w", shown, reverie.ErrInvalid)
-}
-
 // without returns a split path without its date. A folder's date counts only if it is the folder's whole name.
-func (d nameDay) without(name string) (dir, base string, day nameDay) {
+func (d nameDay) without(name string) (dir, base string, day calendar) {
 	dir, base = path.Split(name)
 	switch {
-	case len(d.by) == 0:
-		return dir, base, d
+	case d.year == 0:
 	case d.at >= len(dir):
-		return dir, besides(base, d.at-len(dir), d.end-len(dir)), d
+		return dir, besides(base, d.at-len(dir), d.end-len(dir)), d.calendar
 	case d.end > len(dir):
-		return dir[:d.at], besides(base, 0, d.end-len(dir)), d
+		return dir[:d.at], besides(base, 0, d.end-len(dir)), d.calendar
 	case d.end == len(dir)-1 && (d.at == 0 || dir[d.at-1] == '/'):
-		return dir[:d.at], base, d
+		return dir[:d.at], base, d.calendar
 	}
-	return dir, base, nameDay{}
+	return dir, base, calendar{}
 }
 
 // besides returns what a name contains beside a date: the text before it, otherwise the text after it and after its

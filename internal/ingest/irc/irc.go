@@ -100,7 +100,7 @@ var (
 )
 
 // names returns the network and channel in the name of a file, if any, and the date.
-func names(name string) (chat string, day nameDay) {
+func names(name string) (chat string, day calendar) {
 	name = filepath.ToSlash(name)
 	for ending.MatchString(name) {
 		name = ending.ReplaceAllString(name, "")
@@ -144,16 +144,11 @@ func ircChat(chat, otherwise string) export.Chat {
 }
 
 // inOrder returns the logs of a folder by chat and date.
-func inOrder(src export.Source, asked string) []file {
+func inOrder(src export.Source) []file {
 	var list []file
-	var days []nameDay
 	for _, name := range ircFiles(src.Files) {
 		chat, day := names(name)
-		list, days = append(list, file{name: name, chat: ircChat(chat, src.Name)}), append(days, day)
-	}
-	order := dayOrderOf(days, asked)
-	for i, day := range days {
-		list[i].from = order.day(day)
+		list = append(list, file{name: name, chat: ircChat(chat, src.Name), from: day})
 	}
 	slices.SortStableFunc(list, func(a, b file) int {
 		return cmp.Or(strings.Compare(a.chat.ID, b.chat.ID), a.from.compare(b.from), strings.Compare(a.name, b.name))
@@ -165,20 +160,19 @@ func tell(t *export.Teller, src export.Source) error {
 	if src.Files == nil {
 		chat, _ := names(path.Base(filepath.ToSlash(src.Name)))
 		within, day := names(src.Name)
-		from := dayOrder{asked: t.DateOrder}.day(day)
 		if src.Name == "-" {
 			chat = ""
 		} else if chat == "" { // the name is a date; the folder names the channel
 			chat = within
 		}
-		r := reader{Teller: t, chat: ircChat(chat, ""), ids: &export.Ordinals{}, nicks: nicks{}, calendar: from}
+		r := reader{Teller: t, chat: ircChat(chat, ""), ids: &export.Ordinals{}, calendar: day}
 		return r.file(src.Reader)
 	}
 	var before reader // logs of the same chat are consecutive
-	for _, f := range inOrder(src, t.DateOrder) {
-		r := reader{Teller: t, chat: f.chat, ids: &export.Ordinals{}, nicks: nicks{}, calendar: f.from}
+	for _, f := range inOrder(src) {
+		r := reader{Teller: t, chat: f.chat, ids: &export.Ordinals{}, calendar: f.from}
 		if before.chat == f.chat {
-			r.ids, r.nicks = before.ids, before.nicks
+			r.ids = before.ids
 		}
 		before = r
 		if err := t.File(src.Files, f.name, r.file); err != nil {
@@ -193,7 +187,6 @@ type reader struct {
 	*export.Teller
 	chat     export.Chat
 	ids      *export.Ordinals
-	nicks    nicks
 	calendar calendar
 	open     *export.Record // the current message, which the next line may continue
 	tabbed   bool           // the previous line had columns; its text may continue
@@ -236,16 +229,13 @@ func (r *reader) line(l export.Part, bad *export.Bad) error {
 			Err: fmt.Errorf("it begins neither with a time nor with a name: %w", reverie.ErrInvalid)}
 	}
 	at, err := r.calendar.at(stamp)
-	if err != nil && r.calendar.unclear != "" && r.calendar.year == 0 {
-		return errUnclear(r.calendar.unclear)
-	}
 	if err != nil {
 		return &export.Bad{Reason: "no date", Err: err}
 	}
 	r.tabbed = timed && strings.HasPrefix(rest, "\t") && !said.event
 	id := strings.ToLower(said.nick)
 	r.open = &export.Record{Chat: r.chat, Place: l.Place, Bot: said.notice, Event: said.event}
-	r.open.Message = reverie.Message{AuthorID: r.nicks.id(id), Author: said.nick, Text: said.text,
+	r.open.Message = reverie.Message{AuthorID: id, Author: said.nick, Text: said.text,
 		SentAt: stamp.in(at, r.Zone)}
 	wall := at.Format(time.DateTime)
 	if stamp.zone != nil {
@@ -253,7 +243,6 @@ func (r *reader) line(l export.Part, bad *export.Bad) error {
 	}
 	if said.event {
 		id = ""
-		r.nicks.see(said.text)
 		r.open.Message.AuthorID, r.open.Message.Author = r.open.Chat.ID, r.open.Chat.Name
 	}
 	r.open.Message.ID = r.ids.ID(r.open.Chat.ID, wall, id)

@@ -146,36 +146,6 @@ func nickOf(s string) string {
 	return s
 }
 
-// nicks tracks the people who changed their nick while they were in the channel. The zero value knows nobody.
-type nicks map[string]string // current nick -> first nick
-
-var (
-	renamed = text.NewPattern(`^(?:Nick change: )?(\S+) (?:is now known as|changed nick to|->) (\S+)$`)
-	moved   = text.NewPattern(`^(?:(?:Joins|Parts|Quits): (\S+)|(\S+) (?:[\[(]\S*@\S*[\])] )?(?:has )?(?:joined|left|parted|[Qq]uit|leaves|arrives)\b)`)
-)
-
-// id returns the author id of a nick.
-func (n nicks) id(nick string) string {
-	nick = strings.ToLower(nick)
-	if first := n[nick]; first != "" {
-		return first
-	}
-	return nick
-}
-
-// see handles an event: a changed nick, or a join or leave, after which a nick may belong to somebody else.
-func (n nicks) see(happened string) {
-	if m := renamed.FindStringSubmatch(happened); m != nil {
-		first, now := n.id(m[1]), strings.ToLower(m[2])
-		delete(n, strings.ToLower(m[1]))
-		if delete(n, now); first != now && len(n) < export.MaxNames {
-			n[now] = first
-		}
-	} else if m := moved.FindStringSubmatch(happened); m != nil {
-		delete(n, strings.ToLower(m[1]+m[2]))
-	}
-}
-
 // ircStamp is the time at the start of a line, with the parts of the date that the line contains.
 type ircStamp struct {
 	year, month, day     int // 0 = missing
@@ -262,7 +232,6 @@ func readStamp(s string) (at ircStamp, rest string, ok bool) {
 // calendar carries the date from line to line.
 type calendar struct {
 	year, month, day int       // date of the previous line; 0 = unknown
-	unclear          string    // the date in the file's name, if it is ambiguous
 	last             time.Time // time of the previous line, by its clock
 }
 

@@ -172,7 +172,7 @@ func (r *reader) take(b export.Block[head]) error {
 	case 'p':
 		return nil
 	case 'd':
-		r.day, _ = dayOf(b.Head.date, r.order)
+		r.day, _ = export.Day(b.Head.date, r.order)
 		return nil
 	}
 	if r.day.IsZero() {

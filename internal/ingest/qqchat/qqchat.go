@@ -1,11 +1,9 @@
 // Package qqchat reads the output of QQChatExporter: one JSON file per chat, or a folder or zip with a manifest and
-// chunks of JSON Lines. It also reads the text that QQ's own client writes, see [qqText]. Ids of messages and
-// people are QQ's own. If a file does not identify its chat, the file name may, as the tool wrote it
-// (group_660066_…); otherwise the chat's name is its id.
+// chunks of JSON Lines. Ids of messages and people are QQ's own. If a file does not identify its chat, the file name
+// may, as the tool wrote it (group_660066_…); otherwise the chat's name is its id.
 package qqchat
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -23,8 +21,8 @@ import (
 
 // Format describes exports of QQ.
 var Format = export.Format{Name: "qq", Platform: "QQ",
-	Title: "QQ: JSON of QQChatExporter (file, folder or zip), or QQ's own text", Signs: signs,
-	Head: knowsText, Folder: func(files fs.FS) int { return 90 * min(1, len(manifests(files))) }, Tell: tell}
+	Title: "QQ: JSON of QQChatExporter (file, folder or zip)", Signs: signs,
+	Folder: func(files fs.FS) int { return 90 * min(1, len(manifests(files))) }, Tell: tell}
 
 // signs are those of a file with a chat or a manifest, and of a single chunk.
 var signs = []export.Sign{
@@ -39,10 +37,6 @@ func manifests(files fs.FS) []string {
 }
 
 func tell(t *export.Teller, src export.Source) error {
-	if src.Files == nil && knowsText(src.Head) > 0 {
-		q := &qqText{Teller: t}
-		return export.EachBlock(t, src.Reader, q.begins, q.record)
-	}
 	if src.Files == nil {
 		return (&reader{Teller: t, name: src.Name}).file(src)
 	}
@@ -358,77 +352,4 @@ func (d data) forwarded() string {
 		}
 	}
 	return export.JoinLines(lines...)
-}
-
-// QQ's own client exports text. Each chat has a heading with its name, but no number. A message begins with a time,
-// a name and an account, and may have several lines.
-var (
-	textChat = text.NewPattern(`^消息对象[:：](.*)$`)
-	textHead = text.NewPattern(`^(\d{4}-\d\d-\d\d \d{1,2}:\d\d:\d\d) (.*)$`)
-	nextChat = text.NewPattern(`^(?:=====|消息分组)`) // heading of the next chat
-	textWho  = text.NewPattern(`^(?:【[^【】]{1,20}】)?(.*?)(?:\((\d{4,12})\)|<([^<>\s]+@[^<>\s]+)>)?$`)
-)
-
-// system is the account that reports events.
-const system = "10000"
-
-// knowsText recognises the beginning of such a text.
-func knowsText(head []byte) int {
-	chat := false
-	for l := range bytes.Lines(head) {
-		s := strings.TrimSpace(string(l))
-		if chat = chat || textChat.MatchString(s); chat && textHead.MatchString(s) {
-			return 90
-		}
-	}
-	return 0
-}
-
-// qqText reads such a text.
-type qqText struct {
-	*export.Teller
-	chat  export.Chat
-	ids   export.Ordinals
-	begun bool // a chat has begun
-}
-
-// textLine is a line that begins a chat or a message; with both empty, it precedes all chats.
-type textLine struct{ chat, at, who string }
-
-// begins parses a line that begins a chat or a message.
-func (q *qqText) begins(line string) (textLine, bool) {
-	line = strings.TrimRight(line, "\r ")
-	if m := textChat.FindStringSubmatch(line); m != nil {
-		q.begun = true
-		return textLine{chat: strings.TrimSpace(m[1])}, true
-	}
-	if m := textHead.FindStringSubmatch(line); m != nil {
-		return textLine{at: m[1], who: m[2]}, true
-	}
-	return textLine{}, !q.begun
-}
-
-// record reads one message, or the chat of the following ones.
-func (q *qqText) record(b export.Block[textLine]) error {
-	if name := b.Head.chat; name != "" {
-		q.chat, q.ids = export.Chat{ID: name, Name: name}, export.Ordinals{}
-	}
-	if b.Head.at == "" {
-		return nil
-	}
-	at, err := export.Time(b.Head.at, q.Zone)
-	if err != nil {
-		return err
-	}
-	who := textWho.FindStringSubmatch(b.Head.who)
-	id := cmp.Or(who[2], who[3], who[1])
-	r := export.Record{Chat: q.chat, Place: b.Place, Event: id == system}
-	r.Message = reverie.Message{ID: q.ids.ID(q.chat.ID, b.Head.at, id), AuthorID: id,
-		Author: cmp.Or(strings.TrimSpace(who[1]), id), SentAt: at}
-	lines := b.Lines
-	for n := len(lines); n > 0 && nextChat.MatchString(lines[n-1]); n-- {
-		lines = lines[:n-1]
-	}
-	r.Message.Text = export.WithoutPlaceholders(strings.Join(lines, "\n"))
-	return q.Tell(r)
 }

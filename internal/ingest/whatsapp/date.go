@@ -1,15 +1,11 @@
 package whatsapp
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"reverie/internal/ingest/export"
-	"reverie/internal/reverie"
 	"reverie/internal/text"
 )
 
@@ -117,125 +113,22 @@ func waHour(hour, half int) int {
 
 // in returns the time of a stamp, for an order of dates. It is false if the date is invalid.
 func (s waStamp) in(order string, zone *time.Location) (time.Time, bool) {
-	year, month, day := s.date[2], s.date[1], s.date[0]
-	switch order {
-	case "mdy":
-		month, day = day, month
-	case "ymd":
-		year, day = day, year
-	}
-	m, merr := strconv.Atoi(month)
-	d, derr := strconv.Atoi(day)
-	at, ok := export.Day(year, m, d)
-	return time.Date(at.Year(), at.Month(), at.Day(), s.hour, s.minute, s.second, 0, zone),
-		ok && merr == nil && derr == nil && len(month) <= 2 && len(day) <= 2
+	at, ok := export.Day(s.date, order)
+	return time.Date(at.Year(), at.Month(), at.Day(), s.hour, s.minute, s.second, 0, zone), ok
 }
 
-// waOrder determines the order of dates in a file. It uses, in turn: which orders are valid, in which time goes
-// forward, in which the dates lie closest, and which form is customary for each order. If several are possible,
-// asked decides.
+// waOrder determines the order of dates in a file. If the dates do not tell, their form may.
 func waOrder(stamps []waStamp, asked string) (string, error) {
-	read := map[string]waDates{}
-	for _, order := range []string{"dmy", "mdy", "ymd"} {
-		read[order] = waRead(stamps, order)
-	}
-	orders := waFewest(slices.Sorted(maps.Keys(read)), func(order string) int { return read[order].none })
-	if slices.Contains(orders, asked) {
-		return asked, nil
-	}
-	orders = waFewest(orders, func(order string) int { return read[order].back })
-	if nearest := waFewest(orders, func(order string) int { return read[order].days }); len(nearest) == 1 {
-		closest := read[nearest[0]]
-		if closest.changes >= 3 && !slices.ContainsFunc(orders, func(order string) bool {
-			return order != nearest[0] && read[order].days < 4*closest.days
-		}) {
-			return nearest[0], nil
-		}
-	}
-	if custom := waCustom(stamps); slices.Contains(orders, custom) {
-		return custom, nil
-	}
-	// No region writes two digits of the year first, with slashes.
-	if len(orders) > 1 {
-		orders = slices.DeleteFunc(orders, func(order string) bool { return order == "ymd" })
-	}
-	if !slices.ContainsFunc(stamps, func(s waStamp) bool { // 5/5/26 is the same day in both orders
-		first, _ := s.in(orders[0], time.UTC)
-		return slices.ContainsFunc(orders[1:], func(order string) bool {
-			at, _ := s.in(order, time.UTC)
-			return !at.Equal(first)
-		})
-	}) {
-		return orders[0], nil
-	}
-	return "", fmt.Errorf("a date such as %s can be read in more than one way: choose one with "+
-		"--date-order dmy, mdy or ymd: %w",
-		strings.Join(stamps[0].date[:], string(stamps[0].sep)), reverie.ErrInvalid)
-}
-
-// waFewest returns the orders with the fewest faults.
-func waFewest(orders []string, faults func(order string) int) (best []string) {
-	for _, order := range orders {
-		switch {
-		case len(best) == 0 || faults(order) < faults(best[0]):
-			best = []string{order}
-		case faults(order) == faults(best[0]):
-			best = append(best, order)
-		}
-	}
-	return best
-}
-
-// waDates describes the dates of a file in one order: how many are invalid, how often the date changes, how often
-// it goes back, and the days from the first to the last.
-type waDates struct{ none, changes, back, days int }
-
-func waRead(stamps []waStamp, order string) (d waDates) {
-	const day = 24 * time.Hour
-	var first, last time.Time
-	for _, s := range stamps {
-		at, ok := s.in(order, time.UTC)
-		if !ok {
-			d.none++
-			continue
-		}
-		at = at.Truncate(day)
-		if last.IsZero() {
-			first, last = at, at
-		}
-		if !at.Equal(last) {
-			d.changes++
-		}
-		if at.Before(last.Add(-day)) { // a message may arrive a day late
-			d.back++
-		}
-		last = at
-	}
-	d.days = int(last.Sub(first) / day)
-	return d
-}
-
-// waCustom returns the order that is customary for the form of the dates. Month first is only written as 1/31/24,
-// 7:02 PM: never with zeros, four digits of the year, dots, dashes or lower-case letters.
-func waCustom(stamps []waStamp) string {
-	var padded, long, capital bool
-	for _, s := range stamps {
-		for _, n := range s.date[:2] {
-			padded = padded || n[0] == '0'
-		}
-		long = long || len(s.date[2]) == 4
-		capital = capital || s.half == "AM" || s.half == "PM"
-	}
-	first := stamps[0]
-	switch {
-	case first.dot && first.sep == '.' && !long:
-		return "ymd" // 24. 3. 12. 오후
+	switch first := stamps[0]; {
+	case asked != "":
+	case first.dot:
+		asked = "ymd" // 24. 3. 12. 오후
 	case first.sep != '/':
-		return "dmy"
-	case capital && !padded && !long:
-		return "mdy"
-	case !capital && (padded || long || first.half != ""):
-		return "dmy"
+		asked = "dmy"
 	}
-	return ""
+	dates := make([][3]string, len(stamps))
+	for i, s := range stamps {
+		dates[i] = s.date
+	}
+	return export.DateOrder(dates, asked, func(int, time.Time) bool { return true })
 }

@@ -73,7 +73,7 @@ func split(s string) (waHeader, bool) {
 
 // author splits the text after the time. Messages of the app itself have no author, even if their text looks like
 // it.
-func (h waHeader) author(longer map[string]string) (author, said string, ok bool) {
+func (h waHeader) author() (author, said string, ok bool) {
 	author, said, ok = strings.Cut(h.rest, ": ")
 	if !ok {
 		author, ok = strings.CutSuffix(strings.TrimRight(h.rest, waMarks+" "), ":")
@@ -87,10 +87,6 @@ func (h waHeader) author(longer map[string]string) (author, said string, ok bool
 	if author = waName(author); !ok || quotes%2 == 1 || author == "" || utf8.RuneCountInString(author) > waLongestName ||
 		strings.HasPrefix(author, "<") {
 		return "", h.rest, false
-	}
-	if long := longer[author]; long != "" && strings.HasPrefix(waName(h.rest), long+":") {
-		_, said, _ = strings.Cut(said, ": ")
-		return long, said, true
 	}
 	return author, said, true
 }
@@ -136,7 +132,7 @@ func sureOf(head []byte) int {
 		if seen++; seen > 200 {
 			break
 		}
-		if _, _, authored := h.author(nil); ok &&
+		if _, _, authored := h.author(); ok &&
 			(authored && !waProgram.MatchString(h.rest) || phrases.Encrypted.MatchString(h.rest)) {
 			authors++
 		}
@@ -245,7 +241,7 @@ func (w *waReader) record(b export.Block[waHeader]) error {
 				strings.Join(h.stamp.date[:], string(h.stamp.sep)), w.order, reverie.ErrInvalid)}
 	}
 	at, _ := h.stamp.in(w.order, w.Zone)
-	author, said, authored := h.author(w.longer)
+	author, said, authored := h.author()
 	r := export.Record{Chat: w.chat, Place: b.Place, Event: !authored}
 	r.Message = reverie.Message{ID: w.ids.ID(w.chat.ID, wall.Format(time.DateTime), author), SentAt: at,
 		AuthorID: author, Author: author}
@@ -261,9 +257,8 @@ func (w *waReader) record(b export.Block[waHeader]) error {
 // waManner is the form of a text, as most of its messages show.
 type waManner struct {
 	waStyle
-	order  string            // order of dates: "dmy", "mdy" or "ymd"
-	longer map[string]string // authors with a colon in their names, by the part before it
-	title  string            // the chat's title in the text; "" if none
+	order string // order of dates: "dmy", "mdy" or "ymd"
+	title string // the chat's title in the text; "" if none
 }
 
 // waStyle is what the headers of one text have in common.
@@ -306,41 +301,10 @@ func mannerOf(ahead []byte, asked string) (waManner, error) {
 			own, stamps = append(own, h), append(stamps, h.stamp)
 		}
 	}
-	m.longer = waLonger(own)
-	if author, said, ok := own[0].author(m.longer); ok && m.sign == '[' && phrases.Encrypted.MatchString(said) {
+	if author, said, ok := own[0].author(); ok && m.sign == '[' && phrases.Encrypted.MatchString(said) {
 		m.title = author
 	}
 	var err error
 	m.order, err = waOrder(stamps, asked)
 	return m, err
-}
-
-// waLonger finds names with a colon: the part before it never occurs without the part after it.
-func waLonger(headers []waHeader) map[string]string {
-	type seen struct {
-		long string
-		n    int
-	}
-	all := map[string]seen{}
-	for _, h := range headers {
-		author, said, ok := h.author(nil)
-		if !ok {
-			continue
-		}
-		long := ""
-		if more, _, ok := strings.Cut(said, ": "); ok {
-			long = author + ": " + waName(more)
-		}
-		if before, ok := all[author]; ok && before.long != long {
-			long = ""
-		}
-		all[author] = seen{long, all[author].n + 1}
-	}
-	longer := map[string]string{}
-	for author, s := range all {
-		if s.long != "" && s.n >= 3 {
-			longer[author] = s.long
-		}
-	}
-	return longer
 }
