@@ -17,13 +17,9 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Store stores messages, idempotently by id.
+// Store stores messages, idempotently by id, and their later changes.
 type Store interface {
 	ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error)
-}
-
-// Changer is a [Store] that also accepts later changes of messages.
-type Changer interface {
 	ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error)
 }
 
@@ -246,7 +242,7 @@ func (im *Importer) takeChange(ctx context.Context, format string, r Record) err
 		return &Bad{Place: r.Place, Reason: export.Reason(err), Err: err}
 	}
 	b, err := im.batch(ctx, format, r.Chat)
-	if _, takes := im.store.(Changer); err != nil || !takes {
+	if err != nil || im.store == nil {
 		return err
 	}
 	b.changes = append(b.changes, c)
@@ -346,16 +342,13 @@ func (im *Importer) flush(ctx context.Context, b *batch) error {
 		}
 		b.changes = append(res.Changes, b.changes...) // the later change has priority
 	}
-	changer, _ := im.store.(Changer)
 	for len(b.changes) > 0 {
 		part := b.changes[:min(len(b.changes), batchSize)]
-		if changer != nil {
-			res, err := changer.ChangeMessages(ctx, b.GroupID, part)
-			if err != nil {
-				return fmt.Errorf("store %d changes of messages of group %q: %w", len(part), b.GroupID, err)
-			}
-			im.count(b, Counts{ChangeResult: res})
+		res, err := im.store.ChangeMessages(ctx, b.GroupID, part)
+		if err != nil {
+			return fmt.Errorf("store %d changes of messages of group %q: %w", len(part), b.GroupID, err)
 		}
+		im.count(b, Counts{ChangeResult: res})
 		for _, c := range part {
 			im.bytes -= size(c)
 		}
