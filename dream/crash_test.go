@@ -57,7 +57,7 @@ func TestCrashAnywhere(t *testing.T) {
 	h := hall(t)
 	s := h.on(t, "calm")
 	crashStory(s)
-	calm := &pgtest.Mortal{Store: s.store, Left: -1}
+	calm := pgtest.NewMortal(s.store, -1)
 	asked := s.asked()
 	if _, err := s.runWith(s.dying(calm), Request{}); err != nil {
 		t.Fatal(err)
@@ -71,13 +71,13 @@ func TestCrashAnywhere(t *testing.T) {
 		s := h.on(t, fmt.Sprintf("crash%02d", n))
 		crashStory(s)
 		asked := s.asked()
-		if _, err := s.runWith(s.dying(&pgtest.Mortal{Store: s.store, Left: n}), Request{}); !errors.Is(err, pgtest.ErrDead) {
+		if _, err := s.runWith(s.dying(pgtest.NewMortal(s.store, n)), Request{}); !errors.Is(err, pgtest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
 		pgtest.Sound(t, s.store, s.group, uncounted)
 		stored := len(s.rows(`select 1 from answers where group_id = $1`, s.group)) - 1 // of the story's beginning
 		paid := s.asked() - asked
-		if _, err := s.runWith(s.dying(&pgtest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
+		if _, err := s.runWith(s.dying(pgtest.NewMortal(s.store, -1)), Request{}); err != nil {
 			t.Fatalf("after a crash before call %d (%s): %v", n+1, call, err)
 		}
 		if again := s.asked() - asked - bill; again != paid-stored || again > 1 {

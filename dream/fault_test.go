@@ -21,12 +21,12 @@ import (
 // mortal is a store that does something before the first call of a sort.
 func mortal(s *stage, call string, fn func()) *pgtest.Mortal {
 	done := false
-	return &pgtest.Mortal{Store: s.store, Left: -1, Before: func(next string) {
+	return pgtest.NewMortal(s.store, -1, func(next string) {
 		if next == call && !done {
 			done = true
 			fn()
 		}
-	}}
+	})
 }
 
 // held lets a person say yes to a dream that rewrites too much.
@@ -170,7 +170,7 @@ func unusable(s *stage) {
 // interrupt has a dream end when its first answer is there and not kept.
 func (s *stage) interrupt() {
 	s.Helper()
-	m := &pgtest.Mortal{Store: s.store, Left: -1}
+	m := pgtest.NewMortal(s.store, -1)
 	m.Before = func(call string) {
 		if call == "SaveAnswer" {
 			m.Left = 0
@@ -277,7 +277,7 @@ func refusedMaterial(s *stage) {
 
 // layer compares items by the stage's model.
 func (s *stage) layer() *decide.Comparer {
-	m := &pgtest.Mortal{Store: s.store, Left: -1}
+	m := pgtest.NewMortal(s.store, -1)
 	return &decide.Comparer{Store: m, Model: s.pipe.Model, Embeddings: s.pipe.Embeddings, Prompts: s.pipe.Prompts, Journal: m,
 		Calibration: reverie.Calibration{Floor: -1, Ceiling: 1}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Options: decide.Options{TopK: 5, MinScore: 0, Fallback: decide.FallbackAdd, MaxCalls: 10, MaxOutputTokens: 4096}}

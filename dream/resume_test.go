@@ -50,7 +50,7 @@ func about(q prompts.DreamUser) string {
 // die has a dream end before a call to the store.
 func (s *stage) die(call string, req Request) {
 	s.Helper()
-	m := &pgtest.Mortal{Store: s.store, Left: -1}
+	m := pgtest.NewMortal(s.store, -1)
 	m.Before = func(next string) {
 		if next == call {
 			m.Left = 0

@@ -64,7 +64,7 @@ func (s *stage) on(t testing.TB, group string) *stage {
 	own.model = llmtest.New(t, llmtest.WithDims(8))
 	own.model.Respond(func(r llmtest.Request) llmtest.Answer { return llmtest.Text(muse(own.read(r))) })
 	must(s.store.EnsureGroup(t.Context(), reverie.Group{ID: group, TimeZone: "Asia/Shanghai", Language: "en"}))(t)
-	own.pipe = own.pipeline(&pgtest.Mortal{Store: s.store, Left: -1})
+	own.pipe = own.pipeline(pgtest.NewMortal(s.store, -1))
 	return own
 }
 

@@ -219,7 +219,7 @@ func TestAnswerSurvivesTheCut(t *testing.T) {
 	s.say(evening.Add(-day), "Memory number 1.", "Memory number 2.", strings.Repeat("群里每周四打羽毛球", 30), strings.Repeat("群里每周四打羽毛球。", 30))
 	s.model.Respond(limited(t, 2, llmtest.Truncated("{")))
 	s.model.ScriptEmbeddings(llmtest.Answer{}, llmtest.Answer{}) // the probes
-	m := &pgtest.Mortal{Store: s.store, Left: -1}
+	m := pgtest.NewMortal(s.store, -1)
 	m.Before = func(call string) { // dies after the answer to the half is stored
 		if call == "Apply" {
 			m.Left = 0

@@ -39,7 +39,7 @@ func newComparing(t *testing.T, remembered ...string) *comparing {
 		}
 		return llmtest.Text(c.judge(r.User))
 	})
-	c.compareWith(c.pipe, &pgtest.Mortal{Store: c.store, Left: -1})
+	c.compareWith(c.pipe, pgtest.NewMortal(c.store, -1))
 	c.layer = c.pipe.Decider.(*decide.Comparer)
 	for i, text := range remembered {
 		c.say(evening.Add(-5*day), "note "+text)
@@ -378,7 +378,7 @@ func TestCrashWhileComparing(t *testing.T) {
 			|| coalesce((select m.statement from memories m where m.group_id = d.group_id and m.memory_id = d.memory_id), '-') from decisions d where group_id = $1 order by 1`, c.group)...)
 	}
 	run := func(left int) (*pgtest.Mortal, error) {
-		m := &pgtest.Mortal{Store: c.store, Left: left}
+		m := pgtest.NewMortal(c.store, left)
 		p := c.pipelineOf(m, c.pipe.Limits)
 		c.compareWith(p, m)
 		_, err := c.runWith(t.Context(), p, Request{})
@@ -422,7 +422,7 @@ func TestCrashWhileComparing(t *testing.T) {
 func TestLeaseLostWhileComparing(t *testing.T) {
 	c := newComparing(t, "Tea is liked.")
 	c.say(evening.Add(-day), "note Tea is what we like.")
-	m := &pgtest.Mortal{Store: c.store, Left: -1}
+	m := pgtest.NewMortal(c.store, -1)
 	var thief holding
 	m.Before = func(next string) {
 		if next == "SaveAnswer" && thief.lease.Fence == 0 {

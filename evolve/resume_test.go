@@ -39,7 +39,7 @@ func TestHalvingSurvivesACrash(t *testing.T) {
 		s.say(evening.Add(-day), texts...)
 	}
 	story()
-	undisturbed := &pgtest.Mortal{Store: s.store, Left: -1}
+	undisturbed := pgtest.NewMortal(s.store, -1)
 	if _, err := s.runWith(t.Context(), s.pipelineOf(undisturbed, s.pipe.Limits), Request{}); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestHalvingSurvivesACrash(t *testing.T) {
 		s.group = fmt.Sprintf("crash%d", n)
 		s.addGroup(s.group)
 		story()
-		if _, err := s.runWith(t.Context(), s.pipelineOf(&pgtest.Mortal{Store: s.store, Left: n}, s.pipe.Limits), Request{}); !errors.Is(err, pgtest.ErrDead) {
+		if _, err := s.runWith(t.Context(), s.pipelineOf(pgtest.NewMortal(s.store, n), s.pipe.Limits), Request{}); !errors.Is(err, pgtest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
 		s.evolve()
@@ -66,7 +66,7 @@ func TestLateMessageKeepsThePaidAnswer(t *testing.T) {
 	s := newStage(t)
 	window := Request{Since: evening.Add(-20 * time.Hour), Until: evening.Add(-time.Hour)}
 	s.say(evening.Add(-10*time.Hour), "note One.", "note Two.")
-	dying := &pgtest.Mortal{Store: s.store, Left: -1}
+	dying := pgtest.NewMortal(s.store, -1)
 	dying.Before = func(call string) {
 		if call == "Apply" {
 			dying.Left = 0
@@ -95,7 +95,7 @@ func TestContinuedRunTellsAll(t *testing.T) {
 	s := newStage(t)
 	s.pipe.Limits.MaxMessages = 2
 	s.say(evening.Add(-day), "note One.", "note See https://example.com", "note Two.")
-	dying := &pgtest.Mortal{Store: s.store, Left: -1}
+	dying := pgtest.NewMortal(s.store, -1)
 	applied := 0
 	dying.Before = func(call string) {
 		if call == "Apply" {
@@ -118,7 +118,7 @@ func TestContinuedRunTellsAll(t *testing.T) {
 func TestUnboundedRunLeavesABoundedOneAlone(t *testing.T) {
 	s := newStage(t)
 	s.say(evening.Add(-10*time.Hour), "note One.")
-	dying := &pgtest.Mortal{Store: s.store, Left: -1}
+	dying := pgtest.NewMortal(s.store, -1)
 	dying.Before = func(call string) {
 		if call == "Apply" {
 			dying.Left = 0

@@ -55,7 +55,7 @@ func TestRewindOfADeadRun(t *testing.T) {
 	s.on(0, "note Alpha.")
 	s.pipe.Limits.MaxMessages = 2
 	s.say(night(1).Since.Add(time.Hour), "note One.", "note Two.", "again Alpha.", "note Three.")
-	dying, applied := &pgtest.Mortal{Store: s.store, Left: -1}, 0
+	dying, applied := pgtest.NewMortal(s.store, -1), 0
 	dying.Before = func(call string) {
 		if call == "Apply" {
 			if applied++; applied == 2 {
@@ -91,7 +91,7 @@ func TestRewindLeavesAnswersOfUndoneRunsAlone(t *testing.T) {
 	s.on(0, "note Alpha.")
 	s.on(1, "small talk")
 	s.say(night(2).Since.Add(time.Hour), "note One.")
-	dying := &pgtest.Mortal{Store: s.store, Left: -1}
+	dying := pgtest.NewMortal(s.store, -1)
 	dying.Before = func(call string) {
 		if call == "Apply" {
 			dying.Left = 0

@@ -31,17 +31,8 @@ const (
 	minEvery      = time.Minute
 )
 
-// field describes one of the five fields of a spec.
-type field struct {
-	name  string
-	parts uint64 // how many values there are: the largest step
-	hint  string
-}
-
-var fields = []field{
-	{"minute", 60, "0 to 59"}, {"hour", 24, "0 to 23"}, {"day of the month", 31, "1 to 31"},
-	{"month", 12, "1 to 12, or jan to dec"}, {"day of the week", 7, "0 to 6, or sun to sat"},
-}
+// values is how many values each of the five fields can have: the largest step.
+var values = [...]uint64{60, 24, 31, 12, 7}
 
 var parser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
@@ -49,42 +40,28 @@ var parser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cr
 // @monthly, @yearly, or @every. @every takes a duration of whole seconds, at least a minute. A spec that never fires is
 // an error. Errors are [reverie.ErrInvalid] and say what to write.
 func ParseSpec(text string) (Spec, error) {
-	refuse := func(format string, args ...any) (Spec, error) {
-		shown := text
-		if len(shown) > 40 {
-			shown = strings.ToValidUTF8(shown[:40], "") + "..."
-		}
-		return Spec{}, fmt.Errorf("schedule %q: %w: "+format, append([]any{shown, reverie.ErrInvalid}, args...)...)
-	}
-	if len(text) > maxSpecLength {
-		return refuse("longer than %d bytes: write five fields, such as 17 * * * *", maxSpecLength)
-	}
 	parts := strings.Fields(text)
-	if len(parts) == 0 {
-		return refuse("empty: write five fields, such as 17 * * * *, or @hourly")
-	}
-	if zone := strings.ToUpper(parts[0]); strings.HasPrefix(zone, "TZ=") || strings.HasPrefix(zone, "CRON_TZ=") {
-		return refuse("times are in UTC and a time zone cannot be given: take the zone's offset off, " +
-			"so that 03:17 in Asia/Shanghai (UTC+8) is 17 19 * * *")
-	}
-	var schedule cron.Schedule
+	s := Spec{text: strings.Join(parts, " ")}
 	var err error
 	switch {
+	case len(text) > maxSpecLength:
+		text = strings.ToValidUTF8(text[:40], "") + "..."
+		err = fmt.Errorf("longer than %d bytes", maxSpecLength)
+	case len(parts) == 0:
+		err = errors.New("empty")
+	case strings.Contains(strings.ToUpper(parts[0]), "TZ="):
+		err = errors.New("times are in UTC, and a time zone cannot be given")
 	case parts[0] == "@every":
-		schedule, err = parseEvery(parts[1:])
-	case strings.HasPrefix(parts[0], "@"):
-		if schedule, err = parse(strings.Join(parts, " ")); err != nil {
-			err = errors.New("unknown word: write @hourly, @daily, @weekly, @monthly, @yearly, @every 90m or five fields")
-		}
+		s.schedule, err = parseEvery(parts[1:])
 	default:
-		schedule, err = parseFields(parts)
+		s.schedule, err = parseFields(parts)
+	}
+	if err == nil && s.Next(time.Unix(0, 0)).IsZero() {
+		err = errors.New("never happens: no month of it has that day")
 	}
 	if err != nil {
-		return refuse("%w", err)
-	}
-	s := Spec{text: strings.Join(parts, " "), schedule: schedule}
-	if s.Next(time.Unix(0, 0)).IsZero() {
-		return refuse("never happens: no month of it has that day")
+		return Spec{}, fmt.Errorf("schedule %q: %w: %w: write five fields (minute, hour, day of the month, month, "+
+			"day of the week), such as 17 3 * * *, or @hourly, @daily, @weekly, @monthly, @yearly or @every 90m", text, reverie.ErrInvalid, err)
 	}
 	return s, nil
 }
@@ -92,45 +69,29 @@ func ParseSpec(text string) (Spec, error) {
 // parseEvery parses the duration of @every. The library would turn a negative or shorter one into a second, and drop
 // fractions of a second.
 func parseEvery(parts []string) (cron.Schedule, error) {
-	if len(parts) != 1 {
-		return nil, errors.New("write one duration, such as @every 90m")
-	}
-	d, err := time.ParseDuration(parts[0])
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%q is not a duration: write one such as 90m or 6h", parts[0])
-	case d < minEvery:
-		return nil, fmt.Errorf("every %s is too often: a minute is the least, @every 1m", d)
-	case d%time.Second != 0:
-		return nil, fmt.Errorf("%s has parts of a second: write whole ones", d)
+	d, err := time.ParseDuration(strings.Join(parts, " "))
+	if err != nil || d < minEvery || d%time.Second != 0 {
+		return nil, errors.New("@every takes one duration of whole seconds, at least a minute")
 	}
 	return cron.Every(d), nil
 }
 
-// parseFields parses each field by itself first, so that an error can name it.
+// parseFields parses fields, or a word. It refuses what the library would parse as something else: an empty item of a
+// list as never, and a step beyond the range as the first value.
 func parseFields(parts []string) (cron.Schedule, error) {
-	if n := len(parts); n == len(fields)+1 {
-		return nil, errors.New("six fields: there are no seconds; leave out the first")
-	} else if n != len(fields) {
-		return nil, fmt.Errorf("%d of five fields: write minute, hour, day of the month, month and day of the week, such as 17 * * * *", n)
+	schedule, err := parse(strings.Join(parts, " "))
+	if err != nil || len(parts) != len(values) {
+		return schedule, err
 	}
-	for i, f := range fields {
-		alone := []string{"*", "*", "*", "*", "*"}
-		alone[i] = parts[i]
-		if _, err := parse(strings.Join(alone, " ")); err != nil {
-			return nil, fmt.Errorf("%s %q cannot be read: write %s, lists, ranges and steps of them, or *", f.name, parts[i], f.hint)
-		}
-		for item := range strings.SplitSeq(parts[i], ",") {
-			if item == "" { // the library would parse an empty list as never
-				return nil, fmt.Errorf("%s %q has an empty place: take out the comma", f.name, parts[i])
-			}
+	for i, field := range parts {
+		for item := range strings.SplitSeq(field, ",") {
 			_, step, _ := strings.Cut(item, "/")
-			if n, err := strconv.ParseUint(step, 10, 64); err == nil && n >= f.parts {
-				return nil, fmt.Errorf("%s %q: a step of %d leaves its range; write @every for longer ones, such as @every 90m", f.name, parts[i], n)
+			if n, err := strconv.ParseUint(step, 10, 64); item == "" || err == nil && n >= values[i] {
+				return nil, fmt.Errorf("field %q has an empty item, or a step beyond its range", field)
 			}
 		}
 	}
-	return parse(strings.Join(parts, " "))
+	return schedule, nil
 }
 
 // parse calls the library's parser, which panics on some input.

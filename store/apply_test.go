@@ -60,7 +60,7 @@ func TestApplyWritesVersions(t *testing.T) {
 	if diff := cmp.Diff(changes[0], logged[2]); diff != "" {
 		t.Errorf("what Apply returns and what is stored differ (-returned +stored):\n%s", diff)
 	}
-	history := must(w.History(t.Context(), "", tea.MemoryID))(t)
+	history := must(w.HistoryAt(t.Context(), "", tea.MemoryID, reverie.When{}))(t)
 	if len(history) != 2 || history[0].Status != reverie.StatusSuperseded || history[1].ID != green.ID {
 		t.Errorf("history %+v", history)
 	}

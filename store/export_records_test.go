@@ -196,45 +196,6 @@ func TestExportedRecordsComeBack(t *testing.T) {
 	})
 }
 
-// Records of the first form, which had nothing of dreams, are known where they came
-// from, and come in where they did not.
-func TestRecordsOfTheFirstForm(t *testing.T) {
-	w, db := lived(t)
-	for _, q := range []string{`delete from memory_sources`, `delete from memory_uses`, `update run_chunks set memory_ids = '{}'`,
-		`update groups set dream_idle = '', dream_sessions = '', dream_interval = ''`} {
-		must(db.ExecContext(t.Context(), q))(t)
-	}
-	records := exported(t, w.Store, reverie.ExportQuery{GroupID: group}).records
-	replaced := false
-	for i, r := range records {
-		var row map[string]json.RawMessage
-		check(t, json.Unmarshal(r.Row, &row))
-		for _, c := range []string{"memory_ids", "dream_idle", "dream_sessions", "dream_interval", "said_at", "said_until"} {
-			delete(row, c)
-		}
-		if string(row["status"]) == `"superseded"` { // what was replaced was called as what was deleted
-			row["status"], replaced = json.RawMessage(`"deprecated"`), true
-		}
-		records[i].Row = must(json.Marshal(row))(t)
-	}
-	if !replaced {
-		t.Error("no version was replaced")
-	}
-	if res := must(w.WriteRecords(t.Context(), group, records))(t); res.Counts[reverie.RecordChunk].New != 0 || len(res.Kept) != 0 {
-		t.Errorf("whence they came: %+v", res)
-	}
-	must(db.ExecContext(t.Context(), `update memories set said_at = updated_at, said_until = ended_at`))(t)
-	want := remembered(t, db)
-	t.Run("elsewhere", func(t *testing.T) {
-		s := pgtest.New(t)
-		must(partsOf(s).WriteRecords(t.Context(), group, records))(t)
-		s2 := slices.DeleteFunc(want, func(row string) bool { return strings.HasPrefix(row, "(g2,") })
-		if diff := cmp.Diff(s2, remembered(t, raw(t))); diff != "" {
-			t.Errorf("rows (-there +here):\n%s", diff)
-		}
-	})
-}
-
 // everyColumn fails the test where a table has a column that no record has: what is
 // added to a table is exported, or is named here.
 func everyColumn(t *testing.T, db *sql.DB, records []reverie.Record) {

@@ -11,7 +11,7 @@ import (
 
 // ofAllGroups are the methods that are about no one group by purpose.
 var ofAllGroups = map[string]string{
-	"Ping": "asks for a sign of life", "DB": "hands out the pool", "Close": "closes", "Info": "tells of the server", "Ready": "tells of the server", "CheckSchema": "tells of the schema",
+	"Ping": "asks for a sign of life", "DB": "hands out the pool", "Watched": "hands out the store", "Close": "closes", "Info": "tells of the server", "Ready": "tells of the server", "CheckSchema": "tells of the schema",
 	"Reader": "tells of the role that reads", "Setting": "is a test's", "KeepOpen": "is a test's", "Isolation": "is a test's", "Deployment": "tells what this database is called",
 	"SpendSince": "adds up the budget of all groups", "MeanOutput": "tells how long answers are", "LastAsked": "tells where all groups' work goes on",
 	"HasTokens": "tells whether there is any", "Token": "finds who asks, whoever that is", "PageSession": "finds who asks, whoever that is",
@@ -210,8 +210,7 @@ var calls = map[string]func(a asked) []any{
 		return append(r(a.Between(ctx(), reverie.BetweenQuery{GroupID: home, From: earlier, To: later})),
 			r(a.Between(ctx(), reverie.BetweenQuery{GroupID: home, From: earlier, To: later, Recorded: true}))...)
 	},
-	"History": func(a asked) []any { return r(a.History(ctx(), home, a.mem)) },
-	"Why":     func(a asked) []any { return r(a.Why(ctx(), home, a.mem)) },
+	"Why": func(a asked) []any { return r(a.Why(ctx(), home, a.mem)) },
 	"WhyAt": func(a asked) []any {
 		return append(r(a.WhyAt(ctx(), home, a.mem, reverie.When{At: later})), r(a.WhyAt(ctx(), home, a.mem,
 			reverie.When{At: later, Recorded: true}))...)
@@ -440,7 +439,7 @@ func (a asked) expiry() reverie.Expiry {
 
 // records are one of a use that is new.
 func (a asked) records() []reverie.Record {
-	row, err := json.Marshal(map[string]any{"lineage_id": a.lin2, "offered": 1, "referenced": 1, "ignored": 0, "last_offered_at": noon})
+	row, err := json.Marshal(map[string]any{"lineage_id": a.lin2, "offered": 1, "referenced": 1, "ignored": 0, "last_offered_at": noon, "last_used_at": nil})
 	check(a.t, err)
 	return []reverie.Record{{GroupID: home, Type: reverie.RecordUsage, Row: row}}
 }

@@ -123,17 +123,3 @@ var (
 		where group_id = $1` + ofLineage
 	ofLineage = ` and lineage_id = $2 order by version`
 )
-
-// History returns all versions of the lineage that a version, old or new, belongs to, oldest first. An empty groupID
-// searches all groups.
-func (s *Store) History(ctx context.Context, groupID, memoryID string) ([]reverie.Memory, error) {
-	what := "read a memory's history"
-	return read(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (rows []reverie.Memory, err error) {
-		m, err := GetMemory(ctx, t, groupID, memoryID)
-		if err != nil {
-			return rows, err
-		}
-		err = t.Select(ctx, &rows, LineageQuery, m.GroupID, m.LineageID)
-		return rows, err
-	})
-}

@@ -121,7 +121,7 @@ func (s *pastStory) look(at time.Time) {
 	check(s.t, err)
 	if len(all) > 0 {
 		one := all[s.IntN(len(all))]
-		m.histories[one.ID] = allSeen(must(s.History(s.t.Context(), group, one.ID))(s.t))
+		m.histories[one.ID] = allSeen(must(s.HistoryAt(s.t.Context(), group, one.ID, reverie.When{}))(s.t))
 	}
 	s.moments = append(s.moments, m)
 }

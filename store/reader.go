@@ -138,9 +138,9 @@ func (s *Store) readerFault(ctx context.Context, role string) (why string, err e
 }
 
 // confinement returns the settings by which a transaction reads as the reader, if the context asks for that.
-func (s *Store) confinement(ctx context.Context) (pg.Settings, error) {
+func (s *Store) confinement(ctx context.Context, writes bool) (pg.Settings, error) {
 	groups, ok := ctx.Value(readerKey{}).(string)
-	if !ok || s.db.Options().ReaderRole == "" {
+	if !ok || writes || s.db.Options().ReaderRole == "" {
 		return nil, nil
 	}
 	if r, err := s.Reader(ctx); err != nil || !r.On {

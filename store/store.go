@@ -40,6 +40,19 @@ func Open(ctx context.Context, opts pg.Options) (*Store, error) {
 	return s, nil
 }
 
+// Watched returns the store with a function that is called before each transaction, and whose error fails it. Tests
+// end a process there.
+func (s *Store) Watched(before func() error) *Store {
+	w := &Store{SessionSilence: s.SessionSilence}
+	w.db = s.db.With(func(ctx context.Context, writes bool) (pg.Settings, error) {
+		if err := before(); err != nil {
+			return nil, err
+		}
+		return w.confinement(ctx, writes)
+	})
+	return w
+}
+
 // DB returns the connection pool of the store.
 func (s *Store) DB() *pg.DB { return s.db }
 

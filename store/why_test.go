@@ -110,7 +110,7 @@ func TestWhy(t *testing.T) {
 	if diff := cmp.Diff(&run, why.Versions[1].Run); diff != "" {
 		t.Errorf("run (-want +got):\n%s", diff)
 	}
-	history := must(s.History(ctx, group, s.born))(t)
+	history := must(s.HistoryAt(ctx, group, s.born, reverie.When{}))(t)
 	var versions []reverie.Memory
 	for i, v := range why.Versions {
 		versions = append(versions, v.Memory)

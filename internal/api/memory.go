@@ -86,12 +86,7 @@ func (s *Service) History(ctx context.Context, memoryID string, at reverie.When)
 	if err != nil {
 		return reverie.HistoryReply{}, err
 	}
-	var versions []reverie.Memory
-	if at.IsZero() {
-		versions, err = s.Store.History(ctx, groupID, memoryID)
-	} else {
-		versions, err = s.past().HistoryAt(ctx, groupID, memoryID, at)
-	}
+	versions, err := s.past().HistoryAt(ctx, groupID, memoryID, at)
 	if err != nil {
 		return reverie.HistoryReply{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"reverie/internal/app"
 	"reverie/internal/reverie"
 	"reverie/jobs"
+	"reverie/store/history"
 	"reverie/store/pg"
 	"reverie/store/pgtest"
 )
@@ -83,7 +84,7 @@ func (d *desk) remembered(statement string) reverie.Memory {
 	d.Helper()
 	reply, err := d.Approve(d.person, d.hand(reverie.Proposal{GroupID: petitioned, Action: reverie.ActionCreate, Statement: statement}).Run.ID)
 	d.check(err)
-	m, err := d.Store.History(d.ctx, petitioned, reply.Changes[0].NewID)
+	m, err := history.New(d.Store.DB()).HistoryAt(d.ctx, petitioned, reply.Changes[0].NewID, reverie.When{})
 	d.check(err)
 	return m[0]
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"reverie/internal/llm"
 	"reverie/internal/llm/openai"
 	"reverie/internal/reverie"
+	"reverie/store"
 )
 
 // Person answers the questions of a setup.
@@ -39,7 +42,7 @@ type Setup struct {
 	set      map[string]string // Input.Flags
 	chosen   offer
 	untried  bool // the model is untested
-	outdated bool // the tables must be migrated
+	outdated bool // the person chose not to migrate the tables
 }
 
 // The settings of a setup, by path.
@@ -140,17 +143,31 @@ func (s *Setup) model(ctx context.Context) error {
 		if err == nil {
 			err = s.tryModel(ctx, a)
 		}
-		if err == nil || !s.Asks || ctx.Err() != nil || a.Config == nil {
+		refused := llm.FaultIn(err) == llm.FaultUnauthorized
+		switch {
+		case err == nil, !s.Asks, ctx.Err() != nil, a.Config == nil:
 			return err
+		case refused && s.set[setKey]+s.set[setKeyFile] == "" && a.Config.LLM.APIKey != "":
+			return err // the environment's value would override any answer
 		}
 		if e, is := errors.AsType[*llm.Error](err); is { // the person does not know the names of settings yet
-			err = errors.New(e.Said())
+			s.tell("  %s\n", e.Said())
+		} else {
+			s.tell("  %v\n", err)
 		}
-		s.tell("  %v\n", err)
-		if s.untried, err = s.Confirm(ctx, "Go on all the same?"); s.untried || err != nil {
-			return err
+		switch {
+		case refused:
+			s.forget(setKey, setKeyFile)
+		case llm.FaultIn(err) == llm.FaultNotFound:
+			if s.forget(setModel); s.chosen.name == compatible {
+				s.forget(setURL) // the address may be wrong as well
+			}
+		default:
+			if s.untried, err = s.Confirm(ctx, "Go on all the same?"); s.untried || err != nil {
+				return err
+			}
+			s.forget(setProvider, setURL, setKey, setKeyFile, setModel)
 		}
-		s.forget(setProvider, setURL, setKey, setKeyFile, setModel)
 	}
 }
 
@@ -364,10 +381,10 @@ func (s *Setup) database(ctx context.Context) error {
 			return err
 		}
 		s.tell("Opening the database ... ")
-		if err = a.Open(ctx); err == nil {
+		if err = a.Open(ctx); errors.Is(err, reverie.ErrOutdatedSchema) {
+			err = s.migrate(ctx, a)
+		} else if err == nil {
 			s.tell("it is there\n")
-		} else if s.outdated = errors.Is(err, reverie.ErrOutdatedSchema); s.outdated {
-			err = s.Say("it is there, and its tables do not fit this version\n")
 		}
 		err = errors.Join(err, a.Close(ctx))
 		switch {
@@ -382,6 +399,25 @@ func (s *Setup) database(ctx context.Context) error {
 		}
 		s.forget(setDatabase)
 	}
+}
+
+// migrate migrates the tables, unless the person declines.
+func (s *Setup) migrate(ctx context.Context, a *App) error {
+	s.tell("it is there, but its tables do not fit this version\n")
+	if s.Asks {
+		if on, err := s.Confirm(ctx, "Bring them up to date?"); err != nil || !on {
+			s.outdated = true
+			return err
+		}
+	}
+	opts, err := a.MigrateOptions(ctx)
+	if err == nil {
+		_, err = store.Migrate(ctx, opts)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Say("They are up to date\n")
 }
 
 // write writes the file, and the key into a separate file, and prints the next steps.
@@ -413,14 +449,24 @@ func (s *Setup) write(context.Context) error {
 		return err
 	}
 	s.tell("%s is written%s.\n", s.Input.Short(file), where)
-	return s.next()
+	return s.next(file, small)
 }
 
-// next prints the next steps.
-func (s *Setup) next() error {
-	command := "reverie"
-	if s.Input.Path != "" {
-		command += " --config " + s.Input.Path
+// next warns of environment variables that override the file, and prints the next steps.
+func (s *Setup) next(file string, written map[string]string) error {
+	in, command := s.Input, "reverie"
+	if in.Path != "" {
+		command += " --config " + in.Path
+	}
+	in.Path, in.Flags = file, nil
+	_, origins, _, err := config.Load(in)
+	if err != nil {
+		return fmt.Errorf("what is written cannot be read: %w", err)
+	}
+	for _, path := range slices.Sorted(maps.Keys(written)) {
+		if at := origins.Origin(path); written[path] != "" && at.Layer == config.LayerEnv {
+			s.tell("warning: %s is set in the environment, and wins over what the file says\n", at)
+		}
 	}
 	s.tell("Next:\n")
 	if s.outdated {

@@ -35,9 +35,7 @@ import (
 const (
 	// Format is the name of the form.
 	Format = "reverie-memories"
-	// Version is the newest version of the form, and the one that is written.
-	// Those before it are read, too: version 1 had no sources, and did not say what jobs
-	// had taken in.
+	// Version is the version of the form that is written, and read.
 	Version = 2
 )
 
@@ -235,8 +233,8 @@ func (r *reader) begin() (Header, error) {
 	if err := json.Unmarshal(text, &h); err != nil || h.Type != typeHeader || h.Format != Format || h.Version < 1 {
 		return h, fmt.Errorf("it is not an export of memories of Reverie; --group takes in what another system exported: %w", reverie.ErrInvalid)
 	}
-	if h.Version > Version {
-		return h, fmt.Errorf("it is of version %d, and this binary reads %d at most; import it with a newer one: %w",
+	if h.Version != Version {
+		return h, fmt.Errorf("it is of version %d, and this binary reads %d; import it with one of its time, and export it again: %w",
 			h.Version, Version, reverie.ErrInvalid)
 	}
 	r.sum.Write(text)

@@ -161,7 +161,7 @@ func (l *life) call(what string, do func() error) error {
 
 func (w *world) process(l *life) *process {
 	w.Helper()
-	mortal := &pgtest.Mortal{Store: w.store, Left: -1}
+	mortal := pgtest.NewMortal(w.store, -1)
 	l.mortal = mortal
 	of := &mortalProvider{w.provider, l}
 	account := llm.Account{Provider: "test", Model: "m", Ledger: mortal, Batcher: of, Now: w.clock.Now,

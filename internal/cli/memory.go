@@ -202,26 +202,22 @@ func (con *Console) PrintStats(st reverie.MemoryStats) error {
 	if st.GroupID == "" {
 		name = Plural(st.Groups, "group")
 	}
-	changes, actions := dailyChanges(st.Days)
 	return con.Page("stats", struct {
 		reverie.MemoryStats
-		Name    string
-		Changes []int
-		Actions string
-	}{st, name, changes, actions})
+		Name, Actions string
+	}{st, name, actionsOf(st.Days)})
 }
 
-// dailyChanges returns the counts of each day, and their sums as text.
-func dailyChanges(days []reverie.DayStats) (counts []int, actions string) {
+// actionsOf counts the changes of some days, by action.
+func actionsOf(days []reverie.DayStats) string {
 	sum := map[reverie.Action]int{}
 	for _, d := range days {
-		counts = append(counts, d.Changes)
 		for action, n := range d.Actions {
 			sum[action] += n
 		}
 	}
 	if len(sum) == 0 {
-		return counts, "none"
+		return "none"
 	}
 	var parts []string
 	for _, action := range slices.SortedFunc(maps.Keys(sum), func(x, y reverie.Action) int {
@@ -229,7 +225,7 @@ func dailyChanges(days []reverie.DayStats) (counts []int, actions string) {
 	}) {
 		parts = append(parts, fmt.Sprintf("%s %d", action, sum[action]))
 	}
-	return counts, strings.Join(parts, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // vectorText says which active memories have vectors.

@@ -258,7 +258,7 @@ func (con *Console) pageFuncs() template.FuncMap {
 		"table": func() string { return tableBegins }, "endtable": func() string { return tableEnds },
 		"ok": s.Mark, "kindOf": kindOf, "typeOf": typeOf, "compact": text.Compact, "changed": changed, "waiting": waiting, "ahead": Ahead,
 		"minute": func(t time.Time) string { return t.Format("Mon 2006-01-02 15:04") }, "commas": text.Grouped, "times": times,
-		"numbers": func(counts []int) string { return strings.Trim(fmt.Sprint(counts), "[]") }, "vectors": vectorText, "lastSupported": lastSupported,
+		"vectors": vectorText, "lastSupported": lastSupported,
 		"windowOf": windowOf, "dreamsListed": dreamsListed, "setback": SetbackText, "remedy": Remedy,
 		"share": share, "percent": percent, "filtered": filtered, "actCounts": actCounts, "spends": spends,
 		"act":     func(a *replay.Act, before, after string) string { return act(s, *a, before, after) },

@@ -309,7 +309,7 @@ func TestProblems(t *testing.T) {
 		{"empty keyword", "", []string{"REVERIE_RECALL_TRIGGER_KEYWORDS=my,,your"}, nil, []string{"has an empty keyword, which every query would have"}},
 		{"no keywords", "[recall]\nlong_term_trigger = \"keywords\"\ntrigger_keywords = []", nil, nil,
 			[]string{"must not be empty where recall.long_term_trigger is keywords (reverie.toml:2)"}},
-		{"schedule", "[schedule]\nextract = \"*/5 * * *\"", nil, nil, []string{"4 of five fields"}},
+		{"schedule", "[schedule]\nextract = \"*/5 * * *\"", nil, nil, []string{"write five fields"}},
 		{"price", "", []string{"REVERIE_LLM_PRICES=a=1/2,b"}, nil, []string{`price "b": no equals sign`}},
 		{"negative price", "[llm]\nprices = [\"a=-1\"]", nil, nil, []string{`"-1" is no price`}},
 		{"unknown flag", "", nil, map[string]string{"llm.modle": "x"}, []string{"--llm-modle: unknown setting llm.modle"}},

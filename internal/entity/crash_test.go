@@ -66,7 +66,7 @@ func TestCrashAnywhere(t *testing.T) {
 		return p
 	}
 	asked := s.asked()
-	undisturbed := &pgtest.Mortal{Store: s.store, Left: -1}
+	undisturbed := pgtest.NewMortal(s.store, -1)
 	if _, err := s.runWith(with(undisturbed), Request{}); err != nil {
 		t.Fatal(err)
 	}
@@ -82,13 +82,13 @@ func TestCrashAnywhere(t *testing.T) {
 		s.pipe.Limits = s.pipeline(nil).Limits
 		crashStory(s)
 		asked := s.asked()
-		if _, err := s.runWith(with(&pgtest.Mortal{Store: s.store, Left: n}), Request{}); !errors.Is(err, pgtest.ErrDead) {
+		if _, err := s.runWith(with(pgtest.NewMortal(s.store, n)), Request{}); !errors.Is(err, pgtest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
 		pgtest.Sound(t, s.store, s.group)
 		paid := s.asked() - asked
 		kept := len(s.rows(`select 1 from answers a join runs r using (group_id, run_id) where group_id = $1 and r.attempt = 1 and r.window_since > '2026-03-27'`, s.group))
-		if _, err := s.runWith(with(&pgtest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
+		if _, err := s.runWith(with(pgtest.NewMortal(s.store, -1)), Request{}); err != nil {
 			t.Fatalf("after a crash before call %d (%s): %v", n+1, call, err)
 		}
 		if again := s.asked() - asked - bill; again != paid-kept || again > 1 {
@@ -113,12 +113,12 @@ func TestLeaseLost(t *testing.T) {
 			s := all.beside(t, call)
 			s.say(evening.Add(-day), line{"u1:Kay", "I live in Lisbon"})
 			stolen := false
-			p := s.pipeline(&pgtest.Mortal{Store: s.store, Left: -1, Before: func(next string) {
+			p := s.pipeline(pgtest.NewMortal(s.store, -1, func(next string) {
 				if next == call && !stolen {
 					stolen = true
 					s.rows(`update leases set fence = fence + 1, holder = 'somebody else' where group_id = $1 returning 1`, s.group)
 				}
-			}})
+			}))
 			_, err := s.runWith(p, Request{})
 			wantErr(t, err, reverie.ErrLeaseLost)
 			pgtest.Sound(t, s.store, s.group)
@@ -148,13 +148,13 @@ func TestMergedWhileAsking(t *testing.T) {
 	s.say(evening.Add(-day), line{"u1:Kay", "I moved to Porto"}, line{"u2:小K", "I like coffee"})
 	answer := observer(t)
 	s.model.Respond(func(r llmtest.Request) llmtest.Answer { return answer(r) })
-	p := s.pipeline(&pgtest.Mortal{Store: s.store, Left: -1, Before: func(call string) {
+	p := s.pipeline(pgtest.NewMortal(s.store, -1, func(call string) {
 		if call == "ApplyEntities" {
 			if _, _, err := s.store.MergeEntities(s.Context(), s.group, ids[0], ids[1], "the same person"); err != nil {
 				t.Error(err)
 			}
 		}
-	}})
+	}))
 	before := s.asked()
 	res, err := s.runWith(p, Request{})
 	wantErr(t, err, reverie.ErrConflict)
@@ -201,12 +201,12 @@ func TestJoinedWhileAsking(t *testing.T) {
 				}
 				s.say(evening.Add(-day), line{"u2:Ben", c.says})
 				done := false
-				p := s.pipeline(&pgtest.Mortal{Store: s.store, Left: -1, Before: func(call string) {
+				p := s.pipeline(pgtest.NewMortal(s.store, -1, func(call string) {
 					if call == at && !done {
 						done = true
 						c.during(s, ids[0], ids[1])
 					}
-				}})
+				}))
 				res, err := s.runWith(p, Request{})
 				wantErr(t, err, reverie.ErrConflict)
 				if res.Status != reverie.RunFailed || res.Stats.Deferred != 1 {

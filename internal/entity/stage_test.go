@@ -66,7 +66,7 @@ func (s *stage) set(group string) {
 	s.group, s.model = group, llmtest.New(s)
 	s.model.Respond(observer(s))
 	s.addGroup(group)
-	s.pipe = s.pipeline(&pgtest.Mortal{Store: s.store, Left: -1})
+	s.pipe = s.pipeline(pgtest.NewMortal(s.store, -1))
 }
 
 // must unwraps a result or ends the test.

@@ -8,8 +8,7 @@ import (
 )
 
 // validate refuses a plan if a person has merged or split one of its entities since the index was read. By the old
-// names, claims about one would go to the other. All else was checked by parse and build, and the store checks a plan
-// again.
+// names, claims about one would go to the other. All else was checked by parse and build.
 func validate(state reverie.EntityState, ids []string, entities map[string]reverie.Entity) error {
 	then := map[string][]string{} // entity -> ids of its names when the index was read
 	for _, n := range state.Index {

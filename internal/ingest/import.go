@@ -156,9 +156,6 @@ func (im *Importer) Read(ctx context.Context, src Source, f Format, opts ReadOpt
 		if err == nil {
 			err = ctx.Err()
 		}
-		if opts.Chat != "" && r.Chat.ID != opts.Chat && r.Chat.Name != opts.Chat && err == nil {
-			continue
-		}
 		if err == nil {
 			err = im.Take(ctx, f.Name, r)
 		}

@@ -66,7 +66,7 @@ func TestMaintain(t *testing.T) {
 func TestDeathAnywhere(t *testing.T) {
 	w := newWorld(t)
 	w.story()
-	undisturbed := &pgtest.Mortal{Store: w.store, Left: -1}
+	undisturbed := pgtest.NewMortal(w.store, -1)
 	must(w.run(w.keeper(undisturbed)))(t)
 	want := w.account()
 	if n := len(undisturbed.Calls); n < 12 || n > 30 {
@@ -75,7 +75,7 @@ func TestDeathAnywhere(t *testing.T) {
 	for n, call := range undisturbed.Ends() {
 		w.enter(fmt.Sprintf("death%d", n))
 		w.story()
-		if _, err := w.run(w.keeper(&pgtest.Mortal{Store: w.store, Left: n})); !errors.Is(err, pgtest.ErrDead) {
+		if _, err := w.run(w.keeper(pgtest.NewMortal(w.store, n))); !errors.Is(err, pgtest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
 		w.maintain()
@@ -90,11 +90,11 @@ func TestDeathAnywhere(t *testing.T) {
 func TestOthersMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.story()
-	thief := &pgtest.Mortal{Store: w.store, Left: -1, Before: func(call string) {
+	thief := pgtest.NewMortal(w.store, -1, func(call string) {
 		if call == "Fade" {
 			w.exec(`update leases set holder = 'another', fence = fence + 1 where group_id = $1`, w.group)
 		}
-	}}
+	})
 	h := w.hold()
 	_, err := w.keeper(thief).Run(t.Context(), h, Request{GroupID: w.group})
 	if !errors.Is(err, reverie.ErrLeaseLost) {
@@ -104,12 +104,12 @@ func TestOthersMeanwhile(t *testing.T) {
 	w.exec(`update leases set expires_at = 'epoch' where group_id = $1`, w.group)
 
 	changed := false
-	person := &pgtest.Mortal{Store: w.store, Left: -1, Before: func(call string) {
+	person := pgtest.NewMortal(w.store, -1, func(call string) {
 		if call == "Fade" && !changed {
 			changed = true
 			w.exec(`update memories set weight = 1.7 where group_id = $1 and statement in ('lives in Berlin', 'has a cat')`, w.group)
 		}
-	}}
+	})
 	res := must(w.run(w.keeper(person)))(t)
 	if len(res.Changes) != 0 {
 		t.Errorf("%+v", res)

@@ -55,7 +55,7 @@ func TestCrashAnywhere(t *testing.T) {
 	h := hall(t)
 	s := h.on(t, "calm")
 	crashStory(s)
-	calm := &pgtest.Mortal{Store: s.store, Left: -1}
+	calm := pgtest.NewMortal(s.store, -1)
 	asked := s.asked()
 	if _, err := s.runWith(s.dying(calm), Request{}); err != nil {
 		t.Fatal(err)
@@ -68,13 +68,13 @@ func TestCrashAnywhere(t *testing.T) {
 		s := h.on(t, fmt.Sprintf("crash%02d", n))
 		crashStory(s)
 		asked := s.asked()
-		if _, err := s.runWith(s.dying(&pgtest.Mortal{Store: s.store, Left: n}), Request{}); !errors.Is(err, pgtest.ErrDead) {
+		if _, err := s.runWith(s.dying(pgtest.NewMortal(s.store, n)), Request{}); !errors.Is(err, pgtest.ErrDead) {
 			t.Fatalf("before call %d (%s): %v", n+1, call, err)
 		}
 		pgtest.Sound(t, s.store, s.group)
 		stored := len(s.rows(`select 1 from answers where group_id = $1`, s.group)) - 1 // of the story's beginning
 		paid := s.asked() - asked
-		if _, err := s.runWith(s.dying(&pgtest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
+		if _, err := s.runWith(s.dying(pgtest.NewMortal(s.store, -1)), Request{}); err != nil {
 			t.Fatalf("after a crash before call %d (%s): %v", n+1, call, err)
 		}
 		if again := s.asked() - asked - bill; again != paid-stored || again > 1 {
@@ -104,12 +104,12 @@ func TestLeaseLost(t *testing.T) {
 			s.pipe.Rule.KeepTurns, s.pipe.Rule.FoldTurns = 1, 1
 			s.chat("note One.", "note Two.")
 			var stolen bool
-			m := &pgtest.Mortal{Store: s.store, Left: -1, Before: func(next string) {
+			m := pgtest.NewMortal(s.store, -1, func(next string) {
 				if next == call && !stolen {
 					stolen = true
 					s.rows(`update leases set expires_at = 'epoch', fence = fence + 1, holder = 'thief' where group_id = $1 returning 1`, s.group)
 				}
-			}}
+			})
 			lease := must(s.store.AcquireLease(t.Context(), s.group, reverie.LeaseGroup, "test", 60e9))(t)
 			res, err := s.dying(m).Run(t.Context(), holding{lease}, Request{GroupID: s.group, SessionID: s.id})
 			wantErr(t, err, reverie.ErrLeaseLost)
@@ -118,7 +118,7 @@ func TestLeaseLost(t *testing.T) {
 			}
 			pgtest.Sound(t, s.store, s.group)
 			s.rows(`delete from leases where group_id = $1 returning 1`, s.group)
-			if _, err := s.runWith(s.dying(&pgtest.Mortal{Store: s.store, Left: -1}), Request{}); err != nil {
+			if _, err := s.runWith(s.dying(pgtest.NewMortal(s.store, -1)), Request{}); err != nil {
 				t.Fatal(err)
 			}
 			s.facts("One. v1", "Two. v1")

@@ -27,7 +27,7 @@ func TestDecided(t *testing.T) {
 }
 
 func compared(s *stage) {
-	m := &pgtest.Mortal{Store: s.store, Left: -1}
+	m := pgtest.NewMortal(s.store, -1)
 	s.pipe.Decider = &decide.Comparer{Store: m, Model: s.pipe.Model, Embeddings: s.pipe.Embeddings, Prompts: s.pipe.Prompts, Journal: m,
 		Calibration: reverie.Calibration{Floor: -1, Ceiling: 1}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Options: decide.Options{TopK: 5, MinScore: 0, Fallback: decide.FallbackAdd, MaxCalls: 10, MaxOutputTokens: 4096}}

@@ -63,7 +63,7 @@ func (s *stage) on(t testing.TB, group string) *stage {
 	own.model = llmtest.New(t, llmtest.WithDims(8))
 	own.model.Respond(scribe(t))
 	must(s.store.EnsureGroup(t.Context(), reverie.Group{ID: group, TimeZone: "Asia/Shanghai"}))(t)
-	own.pipe = own.pipeline(&pgtest.Mortal{Store: s.store, Left: -1})
+	own.pipe = own.pipeline(pgtest.NewMortal(s.store, -1))
 	return own
 }
 

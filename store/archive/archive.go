@@ -137,13 +137,12 @@ var tablesFile []byte
 
 // recordTable is a table of tables.toml, which says how its rows become records, and records become rows.
 type recordTable struct {
-	Kind                      reverie.RecordType
-	Name, From, Before, Order string
-	Columns, Loose            nameList
-	Counted                   bool
-	Reads                     map[string]string
-	Fills                     map[string]string
-	Rules                     []recordRule
+	Kind              reverie.RecordType
+	Name, From, Order string
+	Columns, Loose    nameList
+	Counted           bool
+	Reads             map[string]string
+	Rules             []recordRule
 }
 
 // recordRule is an expression over the columns that must be true of every record.
@@ -217,13 +216,9 @@ func (r recordTable) exportQuery() string {
 		case when $2::bool then ` + vector + ` end as vector from ` + r.source() + ` t order by ` + r.Order
 }
 
-// rows is the SQL source r of the records in parameter $2, a JSON array. Records of an earlier format are completed.
+// rows is the SQL source r of the records in parameter $2, a JSON array.
 func (r recordTable) rows() string {
-	otherwise := `null::` + r.Name
-	if r.Before != "" {
-		otherwise = `json_populate_record(` + otherwise + `, '` + r.Before + `')`
-	}
-	return `json_populate_recordset(` + otherwise + `, $2::json) r`
+	return `json_populate_recordset(null::` + r.Name + `, $2::json) r`
 }
 
 // same is the SQL condition that a row t is that of record r.

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -93,18 +92,8 @@ func (s *Archive) takeAlike(ctx context.Context, t *pg.Tx, groupID string, recor
 
 // takeBatch compares or writes a batch. It returns how many of the records exist already.
 func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compare bool) (known int, err error) {
-	b.records = slices.Clone(b.records) // a retry of the transaction needs the original records
-	old, err := b.fill()
-	if err != nil {
-		return 0, err
-	}
 	if err := b.check(); err != nil {
 		return 0, err
-	}
-	if old = old && b.table.Kind == reverie.RecordMemory; old {
-		if err := b.replaced(ctx, t); err != nil {
-			return 0, err
-		}
 	}
 	if err := b.checkRules(ctx, t); err != nil {
 		return 0, err
@@ -122,13 +111,6 @@ func (s *Archive) takeBatch(ctx context.Context, t *pg.Tx, b recordBatch, compar
 		args = append(args, ids, array)
 	}
 	n, err := t.ExecRows(ctx, b.table.insertQuery(), args...)
-	if old && err == nil {
-		defer func() {
-			if err == nil {
-				err = t.Exec(ctx, supersedeQuery, b.groupID, b.json())
-			}
-		}()
-	}
 	if err != nil || n == len(b.records) {
 		return len(b.records) - n, err
 	}
@@ -147,69 +129,11 @@ type recordBatch struct {
 	records []reverie.Record
 }
 
-const (
-	replacedQuery = `select memory_id from memories where group_id = $1 and status = 'superseded'
-		and memory_id in (select memory_id from json_populate_recordset(null::memories, $2::json))`
-	supersedeQuery = `update memories p set status = 'superseded' from memories c
-		where p.group_id = $1 and c.group_id = $1 and p.memory_id = c.parent_id and p.status in ('deprecated', 'archived')
-			and c.memory_id in (select memory_id from json_populate_recordset(null::memories, $2::json))`
-)
-
-// replaced marks versions as superseded that a later version has replaced. An earlier format gave them the same status
-// as deleted ones.
-func (b recordBatch) replaced(ctx context.Context, t *pg.Tx) error {
-	var ids []string
-	if err := t.Select(ctx, &ids, replacedQuery, b.groupID, b.json()); err != nil {
-		return err
-	}
-	for i, r := range b.records {
-		var row map[string]json.RawMessage
-		var id string
-		if json.Unmarshal(r.Row, &row) != nil || json.Unmarshal(row["memory_id"], &id) != nil || !slices.Contains(ids, id) {
-			continue
-		}
-		row["status"] = json.RawMessage(`"superseded"`)
-		var err error
-		if b.records[i].Row, err = json.Marshal(row); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fill adds missing columns to records of an earlier format, and reports whether there were any.
-func (b recordBatch) fill() (filled bool, err error) {
-	for i, r := range b.records {
-		var row map[string]json.RawMessage
-		if len(b.table.Fills) == 0 || json.Unmarshal(r.Row, &row) != nil {
-			continue // the check of the rows reports it
-		}
-		lacks := false
-		for column, from := range b.table.Fills {
-			if _, has := row[column]; !has && row[from] != nil {
-				row[column], lacks = row[from], true
-			}
-		}
-		if !lacks {
-			continue
-		}
-		filled = true
-		if b.records[i].Row, err = json.Marshal(row); err != nil {
-			return filled, err
-		}
-	}
-	return filled, nil
-}
-
-// check refuses rows with unknown or missing columns, except those that an earlier format lacks. It also refuses
-// vectors of length zero or without a model.
+// check refuses rows with unknown or missing columns. It also refuses vectors of length zero or without a model.
 func (b recordBatch) check() error {
 	want := slices.Sorted(slices.Values(b.table.Columns))
 	for _, r := range b.records {
 		var row map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(cmp.Or(b.table.Before, "{}")), &row); err != nil {
-			return err
-		}
 		if err := json.Unmarshal(r.Row, &row); err != nil {
 			return fmt.Errorf("a %s record is not a row: %w: %w", r.Type, err, reverie.ErrInvalid)
 		}

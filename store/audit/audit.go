@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lib/pq"
-
 	"reverie/internal/reverie"
 	"reverie/internal/safety"
 	"reverie/internal/text"
@@ -71,7 +69,7 @@ func Run(ctx context.Context, db *pg.DB, groupID string) ([]reverie.Invariant, e
 	var name string // the invariant that is checked
 	err := db.Run(ctx, pg.Work{What: "audit the database", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list, name = nil, ""
-		if err := mayRead(ctx, t); err != nil {
+		if err := store.MaySee(ctx, t); err != nil {
 			return err
 		}
 		if groupID != "" {
@@ -96,46 +94,13 @@ func Run(ctx context.Context, db *pg.DB, groupID string) ([]reverie.Invariant, e
 			}
 		}
 	}})
-	if err != nil && name != "" {
-		err = fmt.Errorf("look whether %q holds: %w", name, err)
+	switch {
+	case err != nil && name != "":
+		return nil, fmt.Errorf("look whether %q holds: %w", name, err)
+	case err != nil:
+		return nil, err
 	}
-	return list, err
-}
-
-// tableNames matches the tables that a query reads, and the names of its common table expressions.
-var tableNames = text.NewPattern(`(?:from|join) ([a-z_]+)`)
-
-// mayReadQuery returns the role of a transaction, and those of the tables $1 that it may not read.
-const mayReadQuery = `select quote_ident(current_user) as login, coalesce(string_agg(c.oid::regclass::text, ', '
-	order by c.relname), '') as hidden
-	from pg_class c where c.oid in (select to_regclass(name) from unnest($1::text[]) as name)
-		and not has_table_privilege(c.oid, 'select')`
-
-// mayRead returns an error with all tables that the audit cannot read, so that an administrator can grant access.
-func mayRead(ctx context.Context, t *pg.Tx) error {
-	if err := store.MaySee(ctx, t); err != nil {
-		return err
-	}
-	var names pq.StringArray
-	if !store.IsConfined(ctx) {
-		names = append(names, "goose_db_version") // its rows tell a binary whether it knows the schema
-	}
-	text := groupsQuery
-	for _, a := range invariants() {
-		text += " " + a.Checked + " " + a.Broken
-	}
-	for _, m := range tableNames.FindAllStringSubmatch(text, -1) {
-		names = append(names, m[1])
-	}
-	var may struct {
-		Login  string `db:"login"`
-		Hidden string `db:"hidden"`
-	}
-	if err := t.Get(ctx, &may, mayReadQuery, names); err != nil || may.Hidden == "" {
-		return err
-	}
-	return fmt.Errorf("the role %[1]s may not read %[2]s, which an audit reads: %[3]w: have the owner of the tables run `grant select on %[2]s to %[1]s`",
-		may.Login, may.Hidden, reverie.ErrConfiguration)
+	return list, nil
 }
 
 // check adds the violations of an invariant in some groups.

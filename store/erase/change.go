@@ -280,13 +280,13 @@ type onlyMessage struct {
 	Read              bool
 }
 
-// knowMessages collects what to search for when single messages are erased: their texts, except those that other
+// findTextsOfMessages collects what to search for when single messages are erased: their texts, except those that other
 // messages have, too.
-func (e *eraser) knowMessages(ctx context.Context) error {
+func (e *eraser) findTextsOfMessages(ctx context.Context) error {
 	var texts []string
 	var read pq.StringArray
 	for _, r := range e.only {
-		e.theirs[r.ID] = true
+		e.erased[r.ID] = true
 		if texts = append(texts, r.Text); r.Session != "" && r.Read {
 			read = append(read, r.Session)
 		}
@@ -294,7 +294,7 @@ func (e *eraser) knowMessages(ctx context.Context) error {
 	e.values["sessions"], e.values["name_keys"] = distinct(read), pq.StringArray{}
 	e.traces = text.NewTraces("", nil, texts, nil, func(string) bool { return false })
 	e.traces.Quoted = true
-	return e.hear(ctx)
+	return e.readOthers(ctx)
 }
 
 // newer reports whether the pending text is newer than the stored one.
@@ -405,7 +405,7 @@ func (e *eraser) withdraw(ctx context.Context) error {
 	e.values["quotes"], e.values["claim_quotes"] = quotes, claims
 	e.values["messages"] = pq.StringArray{} // keep decisions on other lines of the plan
 	e.traces = text.NewTraces("", nil, nil, nil, func(string) bool { return false })
-	steps := append(e.phases("quotes"), e.weaken, e.shake, e.forgetPlans)
+	steps := append(e.phases("quotes"), e.weaken, e.judgeAgain, e.forgetPlans)
 	for _, step := range append(append(steps, e.phases("plans")...), e.forgetObservations) {
 		if err := step(ctx); err != nil {
 			return err
@@ -414,8 +414,8 @@ func (e *eraser) withdraw(ctx context.Context) error {
 	return nil
 }
 
-// shake queues the memories that have lost a quote for judging. Memories without other evidence are held.
-func (e *eraser) shake(ctx context.Context) error {
+// judgeAgain queues the memories that have lost a quote for judging. Memories without other evidence are held.
+func (e *eraser) judgeAgain(ctx context.Context) error {
 	rows, err := ask[struct {
 		ID    string
 		Alone bool

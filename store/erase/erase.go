@@ -151,7 +151,7 @@ type eraser struct {
 	at     time.Time
 	values values // for the script
 
-	theirs map[string]bool // ids of the erased messages
+	erased map[string]bool // ids of the erased messages
 	names  []string
 	traces *text.Traces
 	gone   map[string]bool // ids of erased memories: lineages and versions
@@ -162,7 +162,7 @@ type eraser struct {
 }
 
 func newEraser(db *pg.DB, t *pg.Tx, q reverie.EraseQuery, id string, at time.Time) *eraser {
-	return &eraser{db: db, t: t, query: q, at: at, theirs: map[string]bool{}, gone: map[string]bool{}, left: map[string]int{},
+	return &eraser{db: db, t: t, query: q, at: at, erased: map[string]bool{}, gone: map[string]bool{}, left: map[string]int{},
 		counts: reverie.ErasureCounts{Deleted: map[string]int{}, Changed: map[string]int{}, Left: []reverie.ErasureLeft{}},
 		values: values{"messages": pq.StringArray{}, "sessions": pq.StringArray{}, "group": q.GroupID, "home": q.GroupID, "author": q.AuthorID, "at": at, "erasure": id,
 			"zero": store.ZeroID, "summary": reverie.TagSummary, "scratch": scratch.Prefix, "erased": text.Erased,
@@ -201,7 +201,7 @@ func (e *eraser) phases(names ...string) (list []func(context.Context) error) {
 
 // steps returns the steps that find and delete the rows.
 func (e *eraser) steps() []func(context.Context) error {
-	return slices.Concat([]func(context.Context) error{e.know, e.divide}, e.phases("answers", "told", "memories"),
+	return slices.Concat([]func(context.Context) error{e.findTraces, e.divide}, e.phases("answers", "told", "memories"),
 		[]func(context.Context) error{e.blank}, e.phases("evidence"), []func(context.Context) error{e.hold, e.forgetPlans},
 		e.phases("plans"), []func(context.Context) error{e.forgetObservations}, e.phases("people"),
 		[]func(context.Context) error{e.weaken, e.forgetTraffic}, e.phases("messages"))
@@ -209,7 +209,7 @@ func (e *eraser) steps() []func(context.Context) error {
 
 // forgetTraffic deletes the stored questions to models, if anything of the author was erased.
 func (e *eraser) forgetTraffic(ctx context.Context) error {
-	if len(e.theirs) == 0 && len(e.counts.Deleted) == 0 {
+	if len(e.erased) == 0 && len(e.counts.Deleted) == 0 {
 		return nil
 	}
 	return e.do(ctx, "traffic")
@@ -273,7 +273,7 @@ func (e *eraser) holds(c textColumn, value string) string {
 	switch {
 	case c.isJSON() || modelAnswers[c.name()]:
 		return e.holdsJSON(c, value)
-	case way == messages && e.theirs[value]:
+	case way == messages && e.erased[value]:
 		return ofMessage
 	case way == authors && e.isAuthor(value):
 		return ofAuthorID
@@ -298,7 +298,7 @@ func (e *eraser) verdict(ctx context.Context) error {
 		return fmt.Errorf("the final check still found something of the author in %s, so nothing is erased; please report this: %w",
 			strings.Join(found, ", "), reverie.ErrConflict)
 	}
-	if e.counts.Nothing() && len(e.theirs) == 0 {
+	if e.counts.Nothing() && len(e.erased) == 0 {
 		return e.t.Exec(ctx, `delete from erasures where group_id = $1 and erasure_id = $2`, e.group(), e.values["erasure"])
 	}
 	copies, err := ask[int](ctx, e.t, "copies", e.values)

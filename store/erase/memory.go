@@ -188,7 +188,7 @@ func (e *eraser) cites(v reverie.Evidence) bool {
 	if now, ok := e.edited[v.MessageID]; ok {
 		return v.Quote != "" && !text.VerifyQuote(v.Quote, now)
 	}
-	return e.theirs[v.MessageID] || e.isAuthor(v.AuthorID)
+	return e.erased[v.MessageID] || e.isAuthor(v.AuthorID)
 }
 
 // isAuthor reports whether an id is that of the erased author. If only messages are erased, none is.

@@ -19,10 +19,10 @@ import (
 	"reverie/store/pg"
 )
 
-// know collects what to search for.
-func (e *eraser) know(ctx context.Context) error {
+// findTraces collects what to search for.
+func (e *eraser) findTraces(ctx context.Context) error {
 	if e.only != nil {
-		return e.knowMessages(ctx)
+		return e.findTextsOfMessages(ctx)
 	}
 	rows, err := ask[struct{ ID, Author, Text, Session string }](ctx, e.t, "author_messages", e.values)
 	if err != nil {
@@ -39,7 +39,7 @@ func (e *eraser) know(ctx context.Context) error {
 	var texts []string
 	for _, r := range rows {
 		names = append(names, r.Author)
-		if e.take(r.ID, r.Session); r.Text != "" {
+		if e.addMessage(r.ID, r.Session); r.Text != "" {
 			texts = append(texts, r.Text)
 		}
 	}
@@ -50,7 +50,7 @@ func (e *eraser) know(ctx context.Context) error {
 	}
 	e.traces = text.NewTraces(e.query.AuthorID, names, texts, others,
 		func(name string) bool { return namesakes[alike(name)] })
-	if err := e.hear(ctx); err != nil {
+	if err := e.readOthers(ctx); err != nil {
 		return err
 	}
 	e.recount(nil)
@@ -67,9 +67,9 @@ func (e *eraser) know(ctx context.Context) error {
 	return nil
 }
 
-// take adds a message to the erased ones, and its session to those whose summary may tell of it.
-func (e *eraser) take(id, session string) {
-	e.theirs[id] = true
+// addMessage adds a message to the erased ones, and its session to those whose summary may tell of it.
+func (e *eraser) addMessage(id, session string) {
+	e.erased[id] = true
 	if e.values["messages"] = append(e.ids("messages"), id); session != "" {
 		e.values["sessions"] = append(e.ids("sessions"), session)
 	}
@@ -79,10 +79,10 @@ func (e *eraser) take(id, session string) {
 // messages.
 const mostLookUps = 32
 
-// hear reads what others have said in their own words, which must stay. If few single messages are erased, it only
+// readOthers reads what others have said in their own words, which must stay. If few single messages are erased, it only
 // reads messages that have the words of one. It also adds the messages in which an assistant or a tool names the author
 // to the erased ones.
-func (e *eraser) hear(ctx context.Context) error {
+func (e *eraser) readOthers(ctx context.Context) error {
 	said := textTable{name: "messages"}
 	for _, column := range []string{"author_id", "role", "text", "message_id", "session_id"} {
 		said.text = append(said.text, textColumn{Table: said.name, Column: column})
@@ -97,11 +97,11 @@ func (e *eraser) hear(ctx context.Context) error {
 		for _, row := range page {
 			user := reverie.Role(row[1]) == reverie.RoleUser
 			others := row[0] != "" && row[0] != e.query.AuthorID && user
-			if e.only != nil && !e.theirs[row[3]] || e.only == nil && others {
+			if e.only != nil && !e.erased[row[3]] || e.only == nil && others {
 				e.traces.Hear(row[2])
 			}
-			if !user && !e.theirs[row[3]] && e.traces.FindName(row[2]) != "" {
-				e.take(row[3], row[4])
+			if !user && !e.erased[row[3]] && e.traces.FindName(row[2]) != "" {
+				e.addMessage(row[3], row[4])
 			}
 		}
 		return nil
@@ -347,7 +347,7 @@ func (w *jsonErasure) object(o map[string]any) any {
 // ofAuthor reports whether an object is evidence by the author, or is about an erased memory.
 func (e *eraser) ofAuthor(o map[string]any) bool {
 	is := func(key string) string { s, _ := o[key].(string); return s }
-	return e.theirs[is("message_id")] || e.isAuthor(is("author_id")) || e.gone[is("memory_id")] ||
+	return e.erased[is("message_id")] || e.isAuthor(is("author_id")) || e.gone[is("memory_id")] ||
 		e.gone[is("lineage_id")]
 }
 
@@ -355,7 +355,7 @@ func (e *eraser) ofAuthor(o map[string]any) bool {
 func (e *eraser) isTheirs(key, value string) bool {
 	switch key {
 	case "message_id", "message_ids":
-		return e.theirs[value]
+		return e.erased[value]
 	case "author_id", "account", "id":
 		return e.isAuthor(value)
 	}

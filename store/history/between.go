@@ -117,9 +117,8 @@ func stepsOf(versions []reverie.Memory, log []betweenStep) (made, ended map[stri
 	return made, ended
 }
 
-// HistoryAt returns the versions of a lineage that existed at an instant, oldest first. Each has the status, strength,
-// weight and last support of that instant. A memory that did not exist yet is reverie.ErrNotFound; see
-// [store.Store.History] for the rest.
+// HistoryAt returns the versions of a lineage that existed at an instant, oldest first; the zero time means now. Each has
+// the status, strength, weight and last support of that instant. Its errors are those of [History.WhyAt].
 func (h *History) HistoryAt(ctx context.Context, groupID, memoryID string, at reverie.When) ([]reverie.Memory, error) {
 	why, err := h.WhyAt(ctx, groupID, memoryID, at)
 	list := make([]reverie.Memory, len(why.Versions))

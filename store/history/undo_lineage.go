@@ -203,15 +203,15 @@ type touchedRow struct {
 	TwinID      *string    `db:"twin_id"`      // another lineage that now has the statement of the base
 }
 
-// stands reports whether the newest version is active or held.
-func (r touchedRow) stands() bool {
+// isLive reports whether the newest version is active or held.
+func (r touchedRow) isLive() bool {
 	return r.Status == reverie.StatusActive || r.Status == reverie.StatusHeld
 }
 
 // isBack reports whether the lineage has its former state already.
 func (r touchedRow) isBack() bool {
-	if r.BaseID == nil || !r.stands() {
-		return r.BaseID == nil && !r.stands()
+	if r.BaseID == nil || !r.isLive() {
+		return r.BaseID == nil && !r.isLive()
 	}
 	return r.Status == reverie.StatusActive && r.Statement == r.BaseStatement && slices.Equal(r.Tags, r.BaseTags)
 }
@@ -240,7 +240,7 @@ func (r touchedRow) since() string {
 	}
 	by := r.LastRunID
 	if r.LastAction == reverie.ActionUndo {
-		if !r.stands() && r.UndoneID != nil {
+		if !r.isLive() && r.UndoneID != nil {
 			return fmt.Sprintf("it ended since, when run %s was undone", *r.UndoneID)
 		}
 		by = r.HeadRunID

@@ -26,16 +26,16 @@ type lineageReturn struct {
 // written reports whether the undo writes to the lineage.
 func (w lineageReturn) written() bool { return w.ends || w.newID != "" || w.weakens }
 
-// goes reports whether the lineage goes back to its base. If others have changed it since, that needs force.
-func (r touchedRow) goes(force bool) bool {
-	return r.Changed && (r.Mine && (r.BaseID != nil || r.stands()) || !r.Mine && force && !r.isBack())
+// goesBack reports whether the lineage goes back to its base. If others have changed it since, that needs force.
+func (r touchedRow) goesBack(force bool) bool {
+	return r.Changed && (r.Mine && (r.BaseID != nil || r.isLive()) || !r.Mine && force && !r.isBack())
 }
 
 // unwind decides the new state of all lineages. It is pure except for the ids of new versions.
 func unwind(rows []touchedRow, force bool) (list []lineageReturn) {
 	goes := map[string]bool{}
 	for _, r := range rows {
-		goes[r.LineageID] = r.goes(force)
+		goes[r.LineageID] = r.goesBack(force)
 	}
 	free := freeStatements(rows, goes)
 	for _, r := range rows {
@@ -43,14 +43,14 @@ func unwind(rows []touchedRow, force bool) (list []lineageReturn) {
 		w.strength, w.supported = r.strengthOf()
 		switch {
 		case goes[r.LineageID] && r.BaseID != nil && (r.Held || free[r.LineageID]):
-			w.ends, w.newID = r.stands(), reverie.NewID()
+			w.ends, w.newID = r.isLive(), reverie.NewID()
 		case goes[r.LineageID] && r.BaseID != nil:
-			w.ends, w.left = r.stands(), "another memory says by now what it would say again"
+			w.ends, w.left = r.isLive(), "another memory says by now what it would say again"
 		case goes[r.LineageID]:
 			w.ends = true
 		case r.Changed && !r.Mine && !r.isBack():
 			w.left, w.stays = r.since(), true
-		case r.stands():
+		case r.isLive():
 			w.weakens = (r.Withdrawn > 0 || r.Exact && !r.Changed) && (w.strength != r.Strength ||
 				!w.supported.Equal(r.LastSupportedAt))
 		}

@@ -15,7 +15,7 @@ import (
 
 const (
 	// Rows of the same time are ordered by what they did: the row that made a version comes first.
-	befellQuery = `select ` + store.ChangeColumns + `, coalesce(chunk_no, 0) as chunk_no from memory_change_log
+	lineageChangesQuery = `select ` + store.ChangeColumns + `, coalesce(chunk_no, 0) as chunk_no from memory_change_log
 		where group_id = $1 and memory_id = any ($2::uuid[])
 		order by created_at, old_id is not distinct from memory_id, change_id`
 
@@ -46,28 +46,28 @@ type evidenceRow struct {
 	Withdrawn bool           `db:"withdrawn"`
 }
 
-// befellRow is a row of the change log with the chunk that wrote it.
-type befellRow struct {
+// lineageChange is a row of the change log with the chunk that wrote it.
+type lineageChange struct {
 	reverie.Change
 	ChunkNo int `db:"chunk_no"`
 }
 
 // made reports whether the change made the version that it names. Other changes leave the head as it is, or end it.
-func (r befellRow) made() bool { return r.OldID == nil || *r.OldID != r.MemoryID }
+func (r lineageChange) made() bool { return r.OldID == nil || *r.OldID != r.MemoryID }
 
 // lineage is what the database has about a lineage, from which a reverie.Why is made.
 type lineage struct {
 	versions  []reverie.Memory
-	changes   []befellRow
+	changes   []lineageChange
 	evidence  []evidenceRow
 	decisions []reverie.Decision
 	sources   []store.SourceRow // of all versions
 	runs      map[string]reverie.Run
-	approved  map[deed]bool // what persons approved
+	approved  map[approvedStep]bool // what persons approved
 }
 
-// deed is what a run did to a version; the action may also be that it made it.
-type deed struct {
+// approvedStep is what a run did to a version; the action may also be that it made it.
+type approvedStep struct {
 	runID, memoryID string
 	action          reverie.Action
 }
@@ -107,7 +107,7 @@ func (h *History) WhyAt(ctx context.Context, groupID, memoryID string, at reveri
 }
 
 func readLineage(ctx context.Context, t *pg.Tx, groupID, lineageID string, at reverie.When) (lineage, error) {
-	l := lineage{runs: map[string]reverie.Run{}, approved: map[deed]bool{}}
+	l := lineage{runs: map[string]reverie.Run{}, approved: map[approvedStep]bool{}}
 	query, args := store.LineageQuery, []any{groupID, lineageID}
 	if at.Recorded && !at.IsZero() {
 		query, args = store.LineageAtQuery, append(args, at.At)
@@ -119,7 +119,7 @@ func readLineage(ctx context.Context, t *pg.Tx, groupID, lineageID string, at re
 	for _, v := range l.versions {
 		ids = append(ids, v.ID)
 	}
-	if err := t.Select(ctx, &l.changes, befellQuery, groupID, ids); err != nil {
+	if err := t.Select(ctx, &l.changes, lineageChangesQuery, groupID, ids); err != nil {
 		return l, err
 	}
 	if err := t.Select(ctx, &l.evidence, lineageEvidenceQuery, groupID, lineageID); err != nil {
@@ -156,7 +156,7 @@ func (l *lineage) readApproved(ctx context.Context, t *pg.Tx, groupID string, ru
 	plans, err := pg.Select[reverie.HeldPlan](ctx, t, approvedPlansQuery, groupID, runIDs)
 	for _, plan := range plans {
 		for _, st := range plan.Steps {
-			l.approved[deed{plan.RunID, cmp.Or(st.MemoryID, st.Head.MemoryID), st.Action}] = true
+			l.approved[approvedStep{plan.RunID, cmp.Or(st.MemoryID, st.Head.MemoryID), st.Action}] = true
 		}
 	}
 	return err
@@ -178,7 +178,7 @@ func (l lineage) why() reverie.Why {
 		v := at[r.MemoryID]
 		if r.made() {
 			v.Action, v.Reason, v.ChunkNo, v.UndoneRunID = r.Action, r.Summary, r.ChunkNo, pg.OrZero(r.UndoneRunID)
-			v.Approved = l.approved[deed{pg.OrZero(r.RunID), r.MemoryID, r.Action}]
+			v.Approved = l.approved[approvedStep{pg.OrZero(r.RunID), r.MemoryID, r.Action}]
 			if run, ok := l.runs[pg.OrZero(r.RunID)]; ok {
 				v.Run = &run
 			}
@@ -210,7 +210,7 @@ func (l lineage) why() reverie.Why {
 	}
 	for _, v := range why.Versions {
 		for i, w := range v.Later {
-			v.Later[i].Approved = l.approved[deed{w.RunID, v.Memory.ID, w.Action}]
+			v.Later[i].Approved = l.approved[approvedStep{w.RunID, v.Memory.ID, w.Action}]
 		}
 		slices.SortStableFunc(v.Later, func(a, b reverie.WhyLater) int { return a.At.Compare(b.At) })
 	}

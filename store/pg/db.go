@@ -62,9 +62,9 @@ func (o Options) WithDefaults() Options {
 
 // DB is a pool of connections to one database. It is safe for concurrent use.
 type DB struct {
-	// Confine returns additional settings of a read-only transaction, such as its role. The default returns none. Set
-	// it before the first use.
-	Confine func(ctx context.Context) (Settings, error)
+	// Confine returns additional settings of a transaction, such as its role. The default returns none. Set it before
+	// the first use.
+	Confine func(ctx context.Context, writes bool) (Settings, error)
 	// Reasons explains violated constraints to callers, by the constraint's name. Set it before the first use.
 	Reasons map[string]string
 
@@ -92,15 +92,19 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{db: db, opts: opts, pooled: &pooled{conns: make(chan struct{}, opts.MaxConns)},
-		shards:  shards{groups: map[string]place{}, pools: map[place]*pool{}},
-		Confine: func(context.Context) (Settings, error) { return nil, nil }}
+	d := &DB{db: db, opts: opts, pooled: &pooled{conns: make(chan struct{}, opts.MaxConns)}, shards: newShards(),
+		Confine: func(context.Context, bool) (Settings, error) { return nil, nil }}
 	d.holdBackConns()
 	if err := db.QueryRowContext(ctx, distributedQuery).Scan(&d.opts.distributed); err != nil {
 		_ = db.Close()
 		return nil, unreachable(ctx, err)
 	}
 	return d, nil
+}
+
+// With returns the database with another Confine, on the same connections.
+func (d *DB) With(confine func(ctx context.Context, writes bool) (Settings, error)) *DB {
+	return &DB{db: d.db, opts: d.opts, pooled: d.pooled, shards: newShards(), Confine: confine, Reasons: d.Reasons}
 }
 
 // Citus adds a trigger to a table that it has distributed.

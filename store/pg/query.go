@@ -48,7 +48,7 @@ func (d *DB) Exec(ctx context.Context, what, query string, args ...any) error {
 
 // query reads with one statement, with retries, and with settings that end with it.
 func (d *DB) query(ctx context.Context, what string, byKey bool, read func(context.Context, Querier) error) error {
-	confined, err := d.Confine(ctx)
+	confined, err := d.Confine(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,8 @@ type shards struct {
 	closed bool
 }
 
+func newShards() shards { return shards{groups: map[string]place{}, pools: map[place]*pool{}} }
+
 type pool struct {
 	db      *DB       // nil: it is not open
 	retryAt time.Time // time of the next attempt to open it

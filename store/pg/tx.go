@@ -177,11 +177,9 @@ func (d *DB) Run(ctx context.Context, w Work) error {
 
 // attempt runs w once. sent reports whether the commit was sent to the server.
 func (d *DB) attempt(ctx context.Context, w Work) (sent bool, err error) {
-	var confined Settings
-	if w.ReadOnly {
-		if confined, err = d.Confine(ctx); err != nil {
-			return false, err
-		}
+	confined, err := d.Confine(ctx, !w.ReadOnly)
+	if err != nil {
+		return false, err
 	}
 	if err := d.acquireConn(ctx); err != nil {
 		return false, err

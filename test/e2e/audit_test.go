@@ -351,14 +351,11 @@ func TestAuditThatCannotLook(t *testing.T) {
 		s.run(args...).want(t, 2, hidden)
 	}
 	s.exec(advice.FindStringSubmatch(fails(2, hidden))[1])
-	says := fails(2, "the role "+role+" may not read ")
-	if !strings.Contains(says, " goose_db_version, ") || !strings.Contains(says, " messages, ") || strings.Contains(says, "api_tokens") {
-		t.Errorf("it says %s", says)
-	}
-	s.exec(advice.FindStringSubmatch(says)[1])
+	fails(2, "permission denied for table ")
+	s.exec(`grant select on all tables in schema public to ` + role)
 	s.run("audit").want(t, 0).silent(t)
 	s.exec(`revoke select on held_plans from ` + role)
-	fails(2, "the role "+role+" may not read held_plans, which", "--group", "g1")
+	fails(2, "permission denied for table held_plans", "--group", "g1")
 
 	s.set("REVERIE_DATABASE_URL=postgres://nobody@127.0.0.1:1/none")
 	fails(1, "is it running?")

@@ -72,16 +72,14 @@ func contents(t *testing.T, name string) string {
 	return string(raw)
 }
 
-// TestInitAsks: a wrong key is told in the provider's words and all is asked again, what is typed
+// TestInitAsks: a wrong key is told in the provider's words and asked for again, what is typed
 // of keys is not shown, and what is written is all that the first night needs.
 func TestInitAsks(t *testing.T) {
 	t.Parallel()
 	s, server, file := newcomer(t, "big", "small")
 	screen := terminalTalk(t, []reply{{question: "Number", answer: "none"}, {question: "Number", answer: "5"},
 		{question: "address", answer: server + "/v1"}, {question: "key", answer: "sk-bad", secret: true},
-		{question: "Model [big]", answer: "small"}, {question: "Go on", answer: "n"}, {question: "Number", answer: "5"},
-		{question: "address", answer: server + "/v1"}, {question: "Enter where", answer: "sk-good", secret: true},
-		{question: "Model [big]", answer: "small"},
+		{question: "Model [big]", answer: "small"}, {question: "Enter where", answer: "sk-good", secret: true},
 		{question: "Time zone", answer: "Mars"}, {question: "Time zone", answer: "Asia/Shanghai"},
 		{question: "Language", answer: "zh"}}, func(tty *os.File) {
 		if err := run(t.Context(), []string{"--config", file, "init"}, s.env, tty, tty, tty); err != nil {
@@ -157,11 +155,40 @@ func TestInitYes(t *testing.T) {
 	init(args...).want(t, 2, "--force overwrites it")
 	s.exec(`drop schema public cascade`)
 	s.exec(`create schema public`)
-	s.run(append([]string{"--config", file, "init", "--force"}, args...)...).want(t, 0).
-		shows(t, "its tables do not fit this version", "Next:\n  reverie --config "+file+" migrate up\n  reverie --config "+file+" import FILE\n")
-	s.run("migrate", "up").want(t, 0).shows(t, "applied 1 ")
+	s.fork("REVERIE_LLM_MODEL=other").run(append([]string{"--config", file, "init", "--force"}, args...)...).want(t, 0).
+		shows(t, "REVERIE_LLM_MODEL is set in the environment", "They are up to date", "Next:\n  reverie --config "+file+" import FILE\n")
+	if o := s.run("migrate", "up").want(t, 0); strings.Contains(o.stdout, "applied") {
+		t.Errorf("init has left out\n%s", o.stdout)
+	}
 	s.fork("REVERIE_DATABASE_URL=postgres://127.0.0.1:1/none").run(append([]string{"--config", file, "init", "--force"}, args...)...).
 		want(t, 1, "connection refused")
+}
+
+// TestInitMigrates: an empty database gets its tables, if the person agrees.
+func TestInitMigrates(t *testing.T) {
+	t.Parallel()
+	s, server, file := newcomer(t, "big")
+	key := filepath.Join(s.home, "good.key")
+	write(t, key, "sk-good\n")
+	for _, c := range []struct{ answer, next, then string }{
+		{"n", "Next:\n  reverie --config " + file + " migrate up\n", "applied 1 "},
+		{"y", "They are up to date\n", "schema is at version"},
+	} {
+		s.exec(`drop schema public cascade`)
+		s.exec(`create schema public`)
+		screen := terminalTalk(t, []reply{{question: "Bring them up to date?", answer: c.answer}}, func(tty *os.File) {
+			if err := run(t.Context(), []string{"--config", file, "init", "--force", "--base-url", server + "/v1", "--key-file", key,
+				"--model", "big", "--time-zone", "UTC", "--language", "en"}, s.env, tty, tty, tty); err != nil {
+				t.Error(err)
+			}
+		})
+		if !strings.Contains(screen, c.next) {
+			t.Errorf("after %q the screen lacks %q:\n%s", c.answer, c.next, screen)
+		}
+		if o := s.run("migrate", "up").want(t, 0); !strings.HasPrefix(o.stdout, c.then) {
+			t.Errorf("after %q there was left\n%s", c.answer, o.stdout)
+		}
+	}
 }
 
 // TestInitProviders: Ollama says which of its models answer, and which make vectors; a

@@ -63,7 +63,7 @@ func TestMemoryStats(t *testing.T) {
 		t.Errorf("all groups: %+v", all)
 	}
 	o := s.run("memory", "stats", "--group", "g1").want(t, 0).silent(t)
-	if !strings.Contains(o.stdout, "strength  0 0 2 1 0 0 0 0 0 2\n") || strings.Contains(o.stdout, "\x1b") {
+	if !strings.Contains(o.stdout, "standing  1 core, 2 established, 3 tentative\n") || strings.Contains(o.stdout, "\x1b") {
 		t.Errorf("stdout is\n%s", o.stdout)
 	}
 	s.run("memory", "stats", "--group", "nobody").want(t, 1, "groups list")

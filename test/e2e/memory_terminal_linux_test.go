@@ -30,9 +30,7 @@ func TestMemoryOnTerminal(t *testing.T) {
 		}
 	}
 	screen := show("", "memory", "stats", "--group", "g1")
-	for _, want := range []string{"0 0 1 2 0 0 0 0 0 1", strings.Repeat("0 ", 29)} {
-		if !strings.Contains(screen, want) {
-			t.Errorf("the screen lacks %s:\n%s", want, screen)
-		}
+	if want := "in 30 days"; !strings.Contains(screen, want) {
+		t.Errorf("the screen lacks %s:\n%s", want, screen)
 	}
 }

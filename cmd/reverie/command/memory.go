@@ -131,12 +131,7 @@ func newMemoryHistory(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var versions []reverie.Memory
-		if then.IsZero() {
-			versions, err = a.Store.History(ctx, groupID, id)
-		} else {
-			versions, err = history.New(a.Store.DB()).HistoryAt(ctx, groupID, id, then)
-		}
+		versions, err := history.New(a.Store.DB()).HistoryAt(ctx, groupID, id, then)
 		if err != nil {
 			return err
 		}
