@@ -17,7 +17,6 @@ var crossing = []struct{ part, free, why string }{
 	{"$2 = '' or group_id = $2", "", "groups are listed by pages"},
 
 	{"group_id = any ($1::text[])", "", "what a page of groups shows besides them"},
-	{"in (select * from unnest($1::text[], $2::uuid[]))", "memories runs entities", "ids are shortened for a page of several groups"},
 	{"with page as materialized ( select group_id, run_id from runs", "runs", "a page of runs is of one group or of all"},
 	{"x.entity_id) not in ( select o.group_id, o.entity_id", "entity_links", "the other end of a link stands in another group"},
 
