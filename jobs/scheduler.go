@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-co-op/gocron/v2"
 	"github.com/jonboulle/clockwork"
 	"github.com/robfig/cron/v3"
 
@@ -149,24 +150,28 @@ type Scheduler struct {
 	Done func(task string, took time.Duration, err error)
 }
 
+// triggerTimeout bounds how long the trigger may take to stop. It only starts goroutines, so there is nothing to wait
+// for.
+const triggerTimeout = 5 * time.Second
+
 // Run starts each task at once, to make up for missed times, and then at the times of its spec. It skips a time while
 // the task still runs. When ctx ends, no task is started, and running tasks are asked to stop. After Grace, or when
-// hurry is closed, their contexts are cancelled. Run returns when all tasks have ended.
-func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) {
+// hurry is closed, their contexts are cancelled. Run returns when all tasks have ended. It fails only if the scheduler
+// cannot be set up.
+func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) error {
 	work, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
 	d := &daemon{Scheduler: s, ctx: work, stop: make(chan struct{}), clock: s.Clock, log: cmp.Or(s.Log, slog.Default())}
 	if d.clock == nil {
 		d.clock = clockwork.NewRealClock()
 	}
-	var timers sync.WaitGroup
-	for _, t := range s.Tasks {
-		if t.Spec.schedule == nil {
-			continue
-		}
-		t := &task{Task: t}
+	trigger, err := d.trigger()
+	if err != nil {
+		return err
+	}
+	trigger.Start()
+	for _, t := range d.tasks {
 		d.start(t)
-		timers.Go(func() { d.repeat(t) })
 	}
 
 	select {
@@ -174,9 +179,10 @@ func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) {
 	case <-hurry:
 	}
 	d.end()
-	timers.Wait()
 	d.log.Info("told to stop; what is under way may finish", "grace", s.Grace)
-
+	if err := trigger.Shutdown(); err != nil { // despite the error, it starts nothing any more
+		d.log.Warn("the schedule's trigger did not stop cleanly", "error", err)
+	}
 	gone := make(chan struct{})
 	go func() {
 		d.running.Wait()
@@ -187,7 +193,7 @@ func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) {
 	var why error
 	select {
 	case <-gone:
-		return
+		return nil
 	case <-grace.Chan():
 		why = cutError(fmt.Sprintf("work under way had not ended %s after the signal", s.Grace))
 	case <-hurry:
@@ -196,6 +202,7 @@ func (s *Scheduler) Run(ctx context.Context, hurry <-chan struct{}) {
 	d.log.Warn("work under way is cut; what it has not committed stays pending", "reason", why)
 	cut(why)
 	<-gone
+	return nil
 }
 
 // cutError is the cause of cancelled work. It matches [context.Canceled], so that the cancelled runs do not count as
@@ -211,6 +218,7 @@ type daemon struct {
 	ctx   context.Context // of the tasks
 	clock clockwork.Clock
 	log   *slog.Logger
+	tasks []*task
 
 	running sync.WaitGroup
 	mu      sync.Mutex // guards the fields below, and adding to running
@@ -223,23 +231,34 @@ type task struct {
 	busy atomic.Bool
 }
 
-// repeat starts a task at the times of its spec, until the daemon ends.
-func (d *daemon) repeat(t *task) {
-	for last := d.clock.Now(); ; {
-		next := t.Spec.Next(last)
-		timer := d.clock.NewTimer(next.Sub(d.clock.Now()))
-		select {
-		case <-d.stop:
-			timer.Stop()
-			return
-		case <-timer.Chan():
+// trigger makes the gocron scheduler that starts the tasks. The daemon itself tracks which tasks run. The singleton
+// mode of gocron 2.21 is not used: it sometimes fires twice for one time.
+func (d *daemon) trigger() (gocron.Scheduler, error) {
+	trigger, err := gocron.NewScheduler(gocron.WithLocation(time.UTC), gocron.WithClock(d.clock), gocron.WithStopTimeout(triggerTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("set up the schedule: %w", err)
+	}
+	for _, t := range d.Tasks {
+		if t.Spec.schedule == nil {
+			continue
 		}
-		d.start(t)
-		if last = d.clock.Now(); last.Before(next) && next.Sub(last) < minEvery { // the clock was set back a little
-			last = next
+		t := &task{Task: t}
+		d.tasks = append(d.tasks, t)
+		_, err := trigger.NewJob(gocron.CronJob(t.Spec.String(), false), gocron.NewTask(func() { d.start(t) }),
+			gocron.WithName(t.Name), gocron.WithCronImplementation(times{t.Spec}))
+		if err != nil {
+			_ = trigger.Shutdown()
+			return nil, fmt.Errorf("schedule %s: %w", t.Name, err)
 		}
 	}
+	return trigger, nil
 }
+
+// times gives the trigger the times of our Spec.
+type times struct{ spec Spec }
+
+func (times) IsValid(string, *time.Location, time.Time) error { return nil }
+func (c times) Next(last time.Time) time.Time                 { return c.spec.Next(last) }
 
 // start runs a task in its own goroutine, unless the task is still running.
 func (d *daemon) start(t *task) {

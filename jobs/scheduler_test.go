@@ -113,7 +113,9 @@ func TestScheduler(t *testing.T) {
 				}}}
 				ctx, cancel := context.WithTimeout(t.Context(), c.signal)
 				defer cancel()
-				s.Run(ctx, nil)
+				if err := s.Run(ctx, nil); err != nil {
+					t.Error(err)
+				}
 				if got := time.Now().UTC().Format("15:04"); d.String() != c.want || got != c.end {
 					t.Errorf("%s; ended at %s, want\n%s; %s", &d, got, c.want, c.end)
 				}
@@ -137,8 +139,8 @@ func TestHurry(t *testing.T) {
 			for _, name := range []string{"a", "b"} {
 				s.Tasks = append(s.Tasks, jobs.Task{Name: name, Spec: spec(t, "@daily"), Run: stubborn})
 			}
-			ended := make(chan struct{})
-			go func() { s.Run(ctx, hurry); close(ended) }()
+			ended := make(chan error)
+			go func() { ended <- s.Run(ctx, hurry) }()
 			if first {
 				cancel()
 			}
@@ -147,8 +149,8 @@ func TestHurry(t *testing.T) {
 				t.Errorf("cut before the second signal: %s", &d)
 			}
 			close(hurry)
-			if <-ended; d.String() != "00:00 a second signal, 00:00 a second signal" {
-				t.Error(&d)
+			if err := <-ended; err != nil || d.String() != "00:00 a second signal, 00:00 a second signal" {
+				t.Errorf("%v; %s", err, &d)
 			}
 		})
 	}
@@ -158,7 +160,9 @@ func TestHurry(t *testing.T) {
 func TestNothingScheduled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	(&jobs.Scheduler{Log: slog.New(slog.DiscardHandler)}).Run(ctx, nil)
+	if err := (&jobs.Scheduler{Log: slog.New(slog.DiscardHandler)}).Run(ctx, nil); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestClock goes by the clock that it is given.
@@ -172,16 +176,16 @@ func TestClock(t *testing.T) {
 			return nil
 		}}}
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() { s.Run(ctx, nil); close(ended) }()
+		ended := make(chan error)
+		go func() { ended <- s.Run(ctx, nil) }()
 		for range 3 {
 			synctest.Wait()
 			clock.Advance(s.Tasks[0].Spec.Next(clock.Now()).Sub(clock.Now()))
 		}
 		synctest.Wait()
 		cancel()
-		if <-ended; strings.Join(begun, " ") != "2026-01-15 2026-02-01 2026-03-01 2026-04-01" {
-			t.Errorf("begun at %q", begun)
+		if err := <-ended; err != nil || strings.Join(begun, " ") != "2026-01-15 2026-02-01 2026-03-01 2026-04-01" {
+			t.Errorf("%v; begun at %q", err, begun)
 		}
 	})
 }

@@ -36,11 +36,6 @@ func (a *App) batchModels(job reverie.Job) (list []*llm.Model, err error) {
 // Batches returns the batches of the database.
 func (a *App) Batches() *batches.Batches { return batches.New(a.Store.DB()) }
 
-// Batch returns one batch.
-func (a *App) Batch(ctx context.Context, id string) (reverie.Batch, error) {
-	return a.Batches().GetBatch(ctx, id)
-}
-
 // inBatches estimates the spend of all processes' running batches.
 func (a *App) inBatches(ctx context.Context) (total reverie.Spend, err error) {
 	prices, err := llm.ParsePrices(a.Config.LLM.Prices)
@@ -134,7 +129,7 @@ func (a *App) progress(text string) {
 
 // CancelBatch asks the provider of a running batch to stop. Its answers so far are used.
 func (a *App) CancelBatch(ctx context.Context, id string) (reverie.Batch, error) {
-	b, err := a.Batch(ctx, id)
+	b, err := a.Batches().GetBatch(ctx, id)
 	if err != nil {
 		return b, err
 	}

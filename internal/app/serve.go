@@ -365,10 +365,10 @@ func (a *App) RunDaemon(ctx context.Context, serves bool, hurried func() (hurry 
 		listener.leave(ctx, a.Config.Jobs.Grace.Duration, hurry)
 	})
 	scheduler := &jobs.Scheduler{Tasks: tasks, Clock: fault.Timers(a.Clock), Grace: a.Config.Jobs.Grace.Duration, Log: a.Log, Done: a.taskDone}
-	scheduler.Run(ctx, hurry)
+	err = scheduler.Run(ctx, hurry)
 	left()
 	leaving.Wait()
-	err = listener.close(ctx)
+	err = errors.Join(err, listener.close(ctx))
 	a.Log.Info("stopped")
 	return err
 }

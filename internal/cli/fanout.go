@@ -32,7 +32,7 @@ func (p FanOutPrinter) Window(e jobs.Report) {
 		return
 	}
 	if !p.JSON {
-		p.printWindow(e)
+		_ = p.Run(e.Result, e.Took, e.Window.Date) // the work continues if its reader ends
 		return
 	}
 	_ = p.WriteJSONLine(p.Line(e)) // the work continues if its reader ends
@@ -120,30 +120,21 @@ func (p FanOutPrinter) writeSummary(s jobs.Summary, err error, nothing string) e
 	return err
 }
 
-// printWindow shows one run of a fan-out: one or two lines, then the changes.
-func (p FanOutPrinter) printWindow(e jobs.Report) {
-	e.Took = e.Took.Round(10 * time.Millisecond)
-	page := struct {
-		jobs.Report
-		Job, Named reverie.Job
-		Changes    []reverie.Change
-		Entities   []entityChange
-	}{Report: e, Job: p.Job, Named: p.named()}
-	if !p.Quiet {
-		switch r := e.Result.(type) {
-		case evolve.Result:
-			page.Changes = r.Changes
-		case entity.Result:
-			page.Entities = p.entityChanges(r.Changes, p.Subjects(context.Background(), r.GroupID, r.Changes))
-		case session.Result:
-			page.Changes = factsOf(r)
-		case dream.Result:
-			page.Changes = r.Changes
-		case maintain.Result:
-			page.Changes = r.Changes
-		}
+// Run shows a run to a person.
+func (p FanOutPrinter) Run(result any, took time.Duration, date string) error {
+	switch r := result.(type) {
+	case evolve.Result:
+		return p.PrintResult(r, took, date, Counts(reverie.JobEvolve, r.Stats))
+	case entity.Result:
+		return p.PrintImpression(r, p.Subjects(context.Background(), r.GroupID, r.Changes), took, date)
+	case session.Result:
+		return p.PrintExtraction(r, took)
+	case dream.Result:
+		return p.PrintDream(r, took)
+	case maintain.Result:
+		return p.PrintMaintained(r, took)
 	}
-	_ = p.Page("fanout_run", page) // the work continues if its reader ends
+	return nil
 }
 
 // printGroup shows a group that was not finished: why, and what happens next.

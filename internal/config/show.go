@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -98,23 +97,10 @@ func redactAddress(address string) string {
 	return before + "?" + query
 }
 
-// Redacted returns a copy with masked secrets, for printing and logging. In addresses of databases only the
-// password is masked.
-func (c *Config) Redacted() *Config {
-	out := *c
-	for _, s := range configSchema().settings {
-		if s.secret() || s.address() {
-			s.field(&out).SetString(s.redact(s.field(c).String()))
-		}
-	}
-	return &out
-}
-
 // Shown is the configuration as `reverie config` shows it: each setting with its effective value and origin. Secrets
 // are masked.
 type Shown struct {
 	File     string         `json:"file"`
-	Day      string         `json:"-"` // the maximum cost of a day
 	Settings []shownSetting `json:"settings"`
 }
 
@@ -128,35 +114,20 @@ type shownSetting struct {
 
 // Show returns all settings.
 func Show(cfg *Config, prov *Provenance) Shown {
-	out, redacted := Shown{File: prov.File, Day: cfg.Budget.day()}, cfg.Redacted()
+	out := Shown{File: prov.File}
 	for _, s := range configSchema().settings {
-		out.Settings = append(out.Settings, shownSetting{s.path, s.json(redacted), prov.Origin(s.path).String(), s.env, s.text(cfg)})
+		out.Settings = append(out.Settings, shownSetting{s.path, s.json(cfg), prov.Origin(s.path).String(), s.env, s.text(cfg)})
 	}
 	return out
 }
 
-// day returns the maximum cost of a day as text.
-func (b BudgetConfig) day() string {
-	var most []string
-	if b.USDPerDay > 0 {
-		most = append(most, fmt.Sprintf("%g USD", b.USDPerDay))
-	}
-	if b.TokensPerDay > 0 {
-		most = append(most, fmt.Sprintf("%d tokens", b.TokensPerDay))
-	}
-	if b.CallsPerDay > 0 {
-		most = append(most, fmt.Sprintf("%d calls", b.CallsPerDay))
-	}
-	if len(most) == 0 {
-		return "Nothing bounds what all groups cost a day"
-	}
-	return "All groups together cost at most " + strings.Join(most, " and ") + " a day"
-}
-
-// json returns the value of a redacted Config for an encoder.
-func (s *setting) json(redacted *Config) any {
-	v := s.field(redacted)
-	if v.Kind() == reflect.String { // a Secret is masked already, and masking an address again would hide all of it
+// json returns the value for an encoder, with secrets masked.
+func (s *setting) json(cfg *Config) any {
+	v := s.field(cfg)
+	switch {
+	case s.secret() || s.address():
+		return s.redact(v.String())
+	case v.Kind() == reflect.String:
 		return v.String()
 	}
 	return v.Interface()

@@ -31,10 +31,6 @@ const (
 	maxPages = 100_000 // pages of one pull
 )
 
-// unfolding are the delays for a server that counts messages but has none yet: some prepare a chat only when it is
-// first requested.
-var unfolding = []time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second}
-
 // Pull imports the messages of a chat sent since an instant, page by page; zero means all. After storing a page, it
 // calls stored with the start of the next pull. No message that may still be missing is earlier than that.
 func (s *Server) Pull(ctx context.Context, im *Importer, from Session, since time.Time,
@@ -44,13 +40,8 @@ func (s *Server) Pull(ctx context.Context, im *Importer, from Session, since tim
 		p.since = max(0, since.Add(-overlap).Unix())
 	}
 	p.cursor = p.since
-	for n := 0; n < maxPages; n++ {
+	for range maxPages {
 		page, err := p.page(ctx)
-		if err == nil && n < len(unfolding) && p.since == 0 && from.Messages > 0 && page.count == 0 && !page.sync.HasMore {
-			if err = s.Wait(ctx, unfolding[n]); err == nil {
-				continue
-			}
-		}
 		if err = errors.Join(err, im.Flush(ctx)); err != nil {
 			return err
 		}

@@ -281,9 +281,8 @@ func TestPullFaults(t *testing.T) {
 		"a page of another kind":  {faults: fault(says("<html>log in</html>", 0)), says: "not of ChatLab's", is: reverie.ErrConfiguration},
 		"JSON of another kind":    {faults: fault(says(`{"error":"x"}`, 0)), says: "not of ChatLab's", is: reverie.ErrConfiguration},
 		"an empty answer":         {faults: fault(says("", 0)), stored: 5, waits: 1},
-		"no lines for ever":       {faults: slices.Repeat(fault(noLines), 5), waits: 3},
-		"messages behind much":    {faults: slices.Repeat(fault(says(`{"members":[{"platformId":"`+strings.Repeat("x", ingest.HeadSize)+`"}],"messages":[]}`, 0)), 4), waits: 3},
-		"not ready yet":           {faults: slices.Repeat(fault(says(`{"messages":[],"sync":{"hasMore":false}}`, 0)), 3), stored: 5, waits: 3},
+		"no lines for ever":       {faults: slices.Repeat(fault(noLines), 5)},
+		"messages behind much":    {faults: slices.Repeat(fault(says(`{"members":[{"platformId":"`+strings.Repeat("x", ingest.HeadSize)+`"}],"messages":[]}`, 0)), 4)},
 		"no more, and more":       {faults: fault(says(`{"messages":[],"sync":{"hasMore":true}}`, 0)), says: "not where"},
 		"on the third page":       {faults: fault(nil, nil, status(400)), stored: 3, says: "HTTP 400"},
 	} {

@@ -115,30 +115,20 @@ func (l Location) url(database string) string {
 
 // EnsureDatabase creates the database unless it exists.
 func (c *Cluster) EnsureDatabase(ctx context.Context, name string) error {
-	if err := c.ensureDatabase(ctx, name); err != nil {
-		return fmt.Errorf("make database %q: %w", name, err)
-	}
-	return nil
-}
-
-func (c *Cluster) ensureDatabase(ctx context.Context, name string) error {
 	db, err := sqlx.ConnectContext(ctx, "postgres", c.URL("postgres"))
 	if err != nil {
-		return err
+		return fmt.Errorf("make database %q: %w", name, err)
 	}
 	defer db.Close()
-	var exists bool
-	err = db.GetContext(ctx, &exists, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name)
-	if err != nil || exists {
-		return err
-	}
-	// PostgreSQL requires this outside a transaction; repeating it is harmless.
 	_, err = db.ExecContext(ctx, `CREATE DATABASE `+pq.QuoteIdentifier(name))
 	var refused *pq.Error
 	if errors.As(err, &refused) && (refused.Code == "42P04" || refused.Code == "23505") {
-		return nil // another process created it at the same time
+		return nil // it exists, or another process created it at the same time
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("make database %q: %w", name, err)
+	}
+	return nil
 }
 
 // Close ends the use of the cluster at once. The server stops when nobody else uses it. Further calls do nothing.

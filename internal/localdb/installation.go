@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"reverie/internal/reverie"
+	"reverie/internal/text"
 )
 
 // installation is a PostgreSQL installed on the machine.
@@ -40,7 +41,7 @@ var binDirs = []string{
 func findInstallation(ctx context.Context, binDir, data string, major int) (installation, error) {
 	dirs := []string{binDir}
 	if binDir == "" {
-		dirs = candidates(ctx)
+		dirs = candidates()
 	}
 	if ctx.Err() != nil {
 		return installation{}, fmt.Errorf("look for PostgreSQL: %w", context.Cause(ctx))
@@ -61,34 +62,23 @@ func findInstallation(ctx context.Context, binDir, data string, major int) (inst
 // pick chooses one of the installations found.
 func pick(found []installation, data string, major int) (installation, error) {
 	slices.SortStableFunc(found, func(a, b installation) int { return cmp.Compare(b.major, a.major) })
-	var recent, fit []installation
 	for _, in := range found {
-		if in.major >= minMajor {
-			recent = append(recent, in)
-		}
-		if in.major >= minMajor && (major == 0 || in.major == major) {
-			fit = append(fit, in)
-		}
-	}
-	for _, in := range fit {
-		if in.vector {
+		if in.vector && in.major >= minMajor && (major == 0 || in.major == major) {
 			return in, nil
 		}
 	}
+	need, version := "the private database needs PostgreSQL 15 or later with pgvector", 17
 	switch {
-	case len(fit) > 0:
-		return installation{}, missing("the private database needs pgvector, which is not installed for "+names(fit),
-			"run scripts/setup.sh, or `"+packages(fit[0].major)+"`")
-	case len(recent) > 0:
-		return installation{}, missing(fmt.Sprintf("%s was made by PostgreSQL %d, and what was found is %s; nothing was touched",
-			data, major, names(recent)),
-			fmt.Sprintf("run `%s`, or move that directory away to start afresh", packages(major)))
+	case major > 0:
+		need, version = fmt.Sprintf("%s was made by PostgreSQL %d, and needs it with pgvector", data, major), major
+	case len(found) > 0 && found[0].major >= minMajor:
+		version = found[0].major
 	}
-	what := "the private database needs PostgreSQL 15 or later with pgvector, and none was found"
+	have := "none was found"
 	if len(found) > 0 {
-		what += fmt.Sprintf(" (only %s)", names(found))
+		have = "found was only " + names(found)
 	}
-	return installation{}, missing(what, "run scripts/setup.sh, or `"+packages(17)+"`")
+	return installation{}, missing(need+"; "+have, "run scripts/setup.sh, or `"+packages(version)+"`")
 }
 
 // missing returns the error that no private cluster can be created, with a remedy.
@@ -98,11 +88,8 @@ func missing(what, remedy string) error {
 }
 
 // candidates lists the directories that may contain PostgreSQL, with links resolved and without duplicates.
-func candidates(ctx context.Context) []string {
+func candidates() []string {
 	var dirs []string
-	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
-		dirs = append(dirs, strings.TrimSpace(string(out)))
-	}
 	if path, err := exec.LookPath("postgres"); err == nil {
 		if real, err := filepath.EvalSymlinks(path); err == nil { // a link in /usr/local/bin
 			dirs = append(dirs, filepath.Dir(real))
@@ -158,31 +145,27 @@ func shareDirs(ctx context.Context, in installation) []string {
 	}
 }
 
-// parseMajor parses "postgres (PostgreSQL) 17.2 (Debian 17.2-1)"; betas and release candidates count as their
-// version.
+// versionOf matches "postgres (PostgreSQL) 17.2 (Debian 17.2-1)"; betas and release candidates count as their version.
+var versionOf = text.NewPattern(`\(PostgreSQL\) (\d+)`)
+
 func parseMajor(version string) (int, error) {
-	_, rest, ok := strings.Cut(version, "(PostgreSQL) ")
-	digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-	if digits < 0 {
-		digits = len(rest)
-	}
-	major, err := strconv.Atoi(rest[:digits])
-	if !ok || err != nil {
+	m := versionOf.FindStringSubmatch(version)
+	if m == nil {
 		return 0, fmt.Errorf("not a PostgreSQL version: %q", strings.TrimSpace(version))
 	}
-	return major, nil
+	return strconv.Atoi(m[1])
 }
 
 // dataMajor returns the version that created the data directory, 0 if there is none.
 func dataMajor(data string) (int, error) {
-	text, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
+	raw, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	if os.IsNotExist(err) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read the version of the private database: %w", err)
 	}
-	major, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	major, err := strconv.Atoi(strings.TrimSpace(string(raw)))
 	if err != nil {
 		return 0, fmt.Errorf("%s/PG_VERSION: not a version: %w", data, err)
 	}
@@ -203,7 +186,9 @@ func packages(major int) string {
 func names(found []installation) string {
 	all := make([]string, len(found))
 	for i, in := range found {
-		all[i] = fmt.Sprintf("PostgreSQL %d in %s", in.major, in.bin)
+		if all[i] = fmt.Sprintf("PostgreSQL %d in %s", in.major, in.bin); !in.vector {
+			all[i] += " without pgvector"
+		}
 	}
 	return strings.Join(all, ", ")
 }

@@ -34,7 +34,7 @@ func TestParseMajor(t *testing.T) {
 // The reasons why there is no private cluster, as they are said.
 const (
 	noPostgres   = "PostgreSQL 15 or later"
-	noVector     = "needs pgvector, which is not installed"
+	noVector     = "without pgvector"
 	otherVersion = "was made by PostgreSQL 15"
 )
 
@@ -58,7 +58,7 @@ func TestPickInstallation(t *testing.T) {
 		says   string
 	}{
 		"nothing":             {reason: noPostgres, says: "scripts/setup.sh"},
-		"too old":             {found: []installation{at(14, true)}, reason: noPostgres, says: "only PostgreSQL 14 in /pg/14"},
+		"too old":             {found: []installation{at(14, true)}, reason: noPostgres, says: "found was only PostgreSQL 14 in /pg/14"},
 		"the newest":          {found: []installation{at(15, true), at(17, true), at(16, true)}, want: at(17, true)},
 		"with pgvector":       {found: []installation{at(17, false), at(15, true)}, want: at(15, true)},
 		"one of two copies":   {found: []installation{at(17, false), at(17, true)}, want: at(17, true)},
@@ -154,7 +154,7 @@ func TestFindLooksInEveryPlaceOnce(t *testing.T) {
 	saved := binDirs
 	t.Cleanup(func() { binDirs = saved })
 	binDirs = []string{old, without, filepath.Dir(with) + "/b*", "/nowhere/*/bin"}
-	all := candidates(t.Context())
+	all := candidates()
 	seen := map[string]int{}
 	for _, dir := range all {
 		seen[dir]++

@@ -83,10 +83,10 @@ func (r *Recaller) Context(ctx context.Context, req ContextRequest) (reverie.Con
 	if err != nil {
 		return reverie.ContextReply{}, err
 	}
-	if !req.At.IsZero() {
-		return *d.reply, nil
+	if req.At.IsZero() {
+		r.offer(d.reply, clean(req.Query), now)
 	}
-	return *d.reply, r.offer(ctx, d.reply, clean(req.Query), now)
+	return *d.reply, nil
 }
 
 // draft makes a context without logging anything. With everything, it also contains the memories that were rejected
@@ -173,9 +173,9 @@ func (r *Recaller) state(ctx context.Context, req ContextRequest, query string,
 
 // offer logs the offered memories. It skips those of a team or a linked group: their usage log would reveal there
 // what is asked here, so their weights stay unchanged. If the log fails, the bot still gets its context.
-func (r *Recaller) offer(ctx context.Context, reply *reverie.ContextReply, query string, now time.Time) error {
+func (r *Recaller) offer(reply *reverie.ContextReply, query string, now time.Time) {
 	if r.Usage == nil {
-		return nil
+		return
 	}
 	usageID := reverie.NewID()
 	var rows []reverie.Usage
@@ -190,18 +190,14 @@ func (r *Recaller) offer(ctx context.Context, reply *reverie.ContextReply, query
 			Factors: m.Factors, Statement: m.Statement, CreatedAt: now.UTC()})
 	}
 	if len(rows) == 0 {
-		return nil
+		return
 	}
-	if err := r.Usage.Add(ctx, rows); err != nil {
-		if ctx.Err() != nil {
-			return err
-		}
+	if err := r.Usage.Add(rows); err != nil {
 		reply.Warnings = append(reply.Warnings,
 			fmt.Sprintf("what is offered is not logged, and cannot be learned from: %v", err))
-		return nil
+		return
 	}
 	reply.UsageID = usageID
-	return nil
 }
 
 // maxCandidates is the number of nearest memories that are ranked.

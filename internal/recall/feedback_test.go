@@ -54,14 +54,15 @@ func TestFeedback(t *testing.T) {
 	ctx := t.Context()
 	remember(t, s, "g1", reverie.KindGroup, "Lin is allergic to peanuts", "林小雨每周三晚上打羽毛球")
 	usage := recall.NewUsageLog(s, recall.UsageOptions{})
+	add := func(_ context.Context, rows []reverie.Usage) error { return usage.Add(rows) }
 	defer func() {
 		if err := usage.Close(context.WithoutCancel(ctx)); err != nil {
 			t.Error(err)
 		}
 	}()
 	f := &recall.Feedback{Store: s, Usage: usage, Options: feedbackOptions}
-	first := put(t, s, usage.Add, "g1", "s1", "What snack shall I bring?", 0.8)
-	second := put(t, s, usage.Add, "g1", "s1", "晚上有什么活动?", 0.8)
+	first := put(t, s, add, "g1", "s1", "What snack shall I bring?", 0.8)
+	second := put(t, s, add, "g1", "s1", "晚上有什么活动?", 0.8)
 
 	reply, err := f.Report(ctx, recall.FeedbackRequest{GroupID: "g1", SessionID: "s1", Response: "林小雨每周三晚上打羽毛球，可以一起去。"})
 	if err != nil {
@@ -82,7 +83,7 @@ func TestFeedback(t *testing.T) {
 	if diff := cmp.Diff([]string{"Lin is allergic to peanuts true 1.08", "林小雨每周三晚上打羽毛球 false 1.08"}, outcome(named)); diff != "" || named.SessionID != "s1" {
 		t.Errorf("named: %+v (-want +got):\n%s", named, diff)
 	}
-	beside := put(t, s, usage.Add, "g1", "s1", "What did Bo say?", 0.4)
+	beside := put(t, s, add, "g1", "s1", "What did Bo say?", 0.4)
 	spared, err := f.Report(ctx, recall.FeedbackRequest{UsageID: beside, Response: "Nothing that I know of."})
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func TestFeedback(t *testing.T) {
 	if diff := cmp.Diff([]string{"Lin is allergic to peanuts false 1.08", "林小雨每周三晚上打羽毛球 false 1.08"}, outcome(spared)); diff != "" {
 		t.Errorf("what did not bear on the query has lost weight (-want +got):\n%s", diff)
 	}
-	known := put(t, s, usage.Add, "g1", "s1", "Is Lin allergic to peanuts?", 0.9)
+	known := put(t, s, add, "g1", "s1", "Is Lin allergic to peanuts?", 0.9)
 	repeated, err := f.Report(ctx, recall.FeedbackRequest{UsageID: known, Response: "Yes, Lin is allergic to peanuts."})
 	if err != nil {
 		t.Fatal(err)

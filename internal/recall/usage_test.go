@@ -81,14 +81,13 @@ func wantWrites(t *testing.T, l *ledger, want ...string) {
 	}
 }
 
-// TestUsageBatches: rows wait for others for a while, a full batch at once, and
-// what somebody waits for not at all.
+// TestUsageBatches: rows wait for others for a while, and what somebody waits for not at all.
 func TestUsageBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger()
-		log := recall.NewUsageLog(l, recall.UsageOptions{Batch: 10, Delay: time.Second, Log: quiet})
+		log := recall.NewUsageLog(l, recall.UsageOptions{Delay: time.Second, Log: quiet})
 		add := func(from, n int) {
-			if err := log.Add(t.Context(), uses(from, n)); err != nil {
+			if err := log.Add(uses(from, n)); err != nil {
 				t.Error(err)
 			}
 		}
@@ -99,28 +98,30 @@ func TestUsageBatches(t *testing.T) {
 		wantWrites(t, l, "6 rows at 1s")
 		add(6, 23)
 		synctest.Wait()
-		wantWrites(t, l, "6 rows at 1s", "10 rows at 1.1s", "10 rows at 1.1s")
+		wantWrites(t, l, "6 rows at 1s")
 		if err := log.Flush(t.Context()); err != nil {
 			t.Error(err)
 		}
-		wantWrites(t, l, "6 rows at 1s", "10 rows at 1.1s", "10 rows at 1.1s", "3 rows at 1.1s")
+		wantWrites(t, l, "6 rows at 1s", "23 rows at 1.1s")
 		add(29, 1)
 		for range 2 { // the second has nothing left to do
 			if err := log.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}
-		if err := log.Add(t.Context(), uses(99, 1)); err == nil {
+		if err := log.Add(uses(99, 1)); err == nil {
 			t.Error("a closed log takes rows")
 		}
 		if err := log.Flush(t.Context()); err != nil || len(l.rows) != 30 {
 			t.Errorf("%d rows, %v", len(l.rows), err)
 		}
+		time.Sleep(time.Hour)
+		wantWrites(t, l, "6 rows at 1s", "23 rows at 1.1s", "1 rows at 1.1s")
 	})
 }
 
-// TestUsageRetries: what fails in passing is tried again until it is written, and
-// a row that is refused costs no other.
+// TestUsageRetries: what fails in passing is tried again until it is written, and a context that is refused costs no
+// other.
 func TestUsageRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger()
@@ -135,44 +136,39 @@ func TestUsageRetries(t *testing.T) {
 			}
 			return nil
 		}
-		log := recall.NewUsageLog(l, recall.UsageOptions{Batch: 10, Delay: time.Second, Retry: time.Second, Log: quiet})
-		if err := log.Add(t.Context(), uses(0, 8)); err != nil {
-			t.Fatal(err)
+		log := recall.NewUsageLog(l, recall.UsageOptions{Delay: time.Second, Retry: time.Second, Log: quiet})
+		for _, part := range [][2]int{{0, 4}, {4, 1}, {5, 3}} {
+			if err := log.Add(uses(part[0], part[1])); err != nil {
+				t.Fatal(err)
+			}
 		}
-		short, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		if err := log.Flush(short); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reverie.ErrUnavailable) || !strings.HasPrefix(err.Error(), "8 uses") {
+		if err := log.Flush(t.Context()); !errors.Is(err, reverie.ErrUnavailable) || !strings.HasPrefix(err.Error(), "8 uses") {
 			t.Errorf("flushing while the store is down: %v", err)
 		}
-		if err := log.Flush(t.Context()); err != nil {
-			t.Error(err)
-		}
-		wantWrites(t, l, "4 rows at 7s", "1 rows at 7s", "2 rows at 7s") // waits of 1s, 2s and 4s; 0-3, then 5, 6-7
+		time.Sleep(time.Minute)
+		wantWrites(t, l, "4 rows at 3s", "3 rows at 3s")
 		if err := log.Close(t.Context()); !errors.Is(err, reverie.ErrInvalid) || !strings.HasPrefix(err.Error(), "1 of 8 uses") {
 			t.Errorf("closing after a row was lost: %v", err)
 		}
 	})
 }
 
-// TestUsageIsBounded: when as many rows wait as may, those who add wait too.
+// TestUsageIsBounded: when as many rows wait as may, further ones are refused, until those are written.
 func TestUsageIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger()
 		l.block = make(chan struct{})
-		log := recall.NewUsageLog(l, recall.UsageOptions{Batch: 4, Capacity: 10, Log: quiet})
-		if err := log.Add(t.Context(), uses(0, 8)); err != nil {
+		log := recall.NewUsageLog(l, recall.UsageOptions{Capacity: 10, Log: quiet})
+		if err := log.Add(uses(0, 8)); err != nil {
 			t.Fatal(err)
 		}
-		short, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := log.Add(short, uses(100, 3)); !errors.Is(err, context.DeadlineExceeded) {
+		time.Sleep(time.Second) // they are being written
+		if err := log.Add(uses(100, 3)); err == nil || !strings.Contains(err.Error(), "8 uses") {
 			t.Errorf("adding beyond the bound: %v", err)
 		}
-		added := make(chan error)
-		go func() { added <- log.Add(t.Context(), uses(8, 3)) }()
-		synctest.Wait()
 		close(l.block)
-		if err := <-added; err != nil {
+		synctest.Wait()
+		if err := log.Add(uses(8, 3)); err != nil {
 			t.Error(err)
 		}
 		if err := log.Close(t.Context()); err != nil || len(l.rows) != 11 {
@@ -191,8 +187,8 @@ func TestUsageCloseGivesUp(t *testing.T) {
 		} {
 			l := newLedger()
 			set(l)
-			log := recall.NewUsageLog(l, recall.UsageOptions{Batch: 4, Log: quiet})
-			if err := log.Add(t.Context(), uses(0, 7)); err != nil {
+			log := recall.NewUsageLog(l, recall.UsageOptions{Log: quiet})
+			if err := log.Add(uses(0, 7)); err != nil {
 				t.Fatal(err)
 			}
 			short, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -201,9 +197,11 @@ func TestUsageCloseGivesUp(t *testing.T) {
 			if err == nil || !strings.HasPrefix(err.Error(), "7 of 7 uses of memories could not be written") {
 				t.Errorf("%s: %v", name, err)
 			}
-			if err := log.Flush(t.Context()); err == nil {
+			short, cancel = context.WithTimeout(t.Context(), time.Hour)
+			if err := log.Flush(short); err == nil {
 				t.Errorf("%s: what is lost counts as written", name)
 			}
+			cancel()
 		}
 	})
 }
@@ -213,12 +211,12 @@ func TestUsageCloseGivesUp(t *testing.T) {
 func TestUsageConcurrent(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	l := newLedger()
-	log := recall.NewUsageLog(l, recall.UsageOptions{Batch: 7, Delay: time.Millisecond, Capacity: 20, Log: quiet})
+	log := recall.NewUsageLog(l, recall.UsageOptions{Delay: time.Millisecond, Log: quiet})
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
 			for k := range 50 {
-				if err := log.Add(t.Context(), uses(i*1000+k*3, 3)); err != nil {
+				if err := log.Add(uses(i*1000+k*3, 3)); err != nil {
 					t.Error(err)
 				}
 				if k%10 == i {
@@ -246,8 +244,10 @@ func TestUsageIsStored(t *testing.T) {
 		rows[i].UsageID, rows[i].MemoryID, rows[i].LineageID, rows[i].Position = reverie.NewID(), reverie.NewID(), reverie.NewID(), i+1
 	}
 	rows[1].LineageID = "none"
-	if err := log.Add(t.Context(), rows); err != nil {
-		t.Fatal(err)
+	for _, row := range rows {
+		if err := log.Add([]reverie.Usage{row}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := log.Close(t.Context()); !errors.Is(err, reverie.ErrInvalid) || !strings.HasPrefix(err.Error(), "1 of 3") {
 		t.Errorf("closing: %v", err)

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/getsentry/sentry-go"
 
@@ -159,18 +157,8 @@ func kindOf(err error) string {
 	return kindOther
 }
 
-// maxWords bounds the text of an error, in bytes: a server may answer with a whole page.
+// maxWords bounds the text of an error, in characters: a server may answer with a whole page.
 const maxWords = 2000
 
 // words returns the text of an error without secrets, and shortened, so that it may leave the process.
-func words(err error) string {
-	text := safety.MaskSecrets(err.Error())
-	if len(text) <= maxWords {
-		return text
-	}
-	cut := maxWords
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return strings.ToValidUTF8(text[:cut], "") + "..."
-}
+func words(err error) string { return text.Excerpt(safety.MaskSecrets(err.Error()), maxWords) }

@@ -241,7 +241,7 @@ func TestWords(t *testing.T) {
 	if got := words(errors.New(long)); strings.Contains(got, secret[:9]) || len(got) > maxWords+3 {
 		t.Errorf("...%s", got[len(got)-30:])
 	}
-	if got := words(errors.New(strings.Repeat("梦", maxWords))); strings.Trim(got, "梦") != "..." {
+	if got := words(errors.New(strings.Repeat("梦", maxWords+1))); strings.Trim(got, "梦") != "…" {
 		t.Errorf("...%q", got[len(got)-10:])
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"reverie/internal/llm"
+	"reverie/internal/remote"
 	"reverie/internal/reverie"
 )
 
@@ -104,22 +104,11 @@ func newTracer(processor sdktrace.SpanProcessor, o TraceOptions) *Tracer {
 
 // tracesURL returns the URL to which traces are posted.
 func tracesURL(endpoint string) (string, error) {
-	u, err := url.Parse(endpoint)
-	var wrong string
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		wrong = "is not an address; write one such as http://localhost:4318"
-	case u.User != nil:
-		wrong = "must not hold a user or password; put them into [traces] headers, as Authorization"
-	case u.RawQuery != "" || u.Fragment != "":
-		wrong = "must not have a query or fragment; put keys into [traces] headers"
-	default:
-		u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), tracesPath) + tracesPath
-		u.RawPath = ""
-		return u.String(), nil
+	s, err := remote.New(endpoint, remote.Options{})
+	if err != nil {
+		return "", fmt.Errorf("[traces] endpoint and headers: %w: %w", err, reverie.ErrConfiguration)
 	}
-	return "", fmt.Errorf("[traces] endpoint %s: %w", wrong,
-		reverie.ErrConfiguration) // not repeated: it may contain a password
+	return strings.TrimSuffix(s.Base.String(), tracesPath) + tracesPath, nil
 }
 
 // Shutdown sends recorded spans until ctx ends; it drops the rest and returns the context's error. No span is

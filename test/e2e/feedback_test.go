@@ -11,8 +11,7 @@ import (
 )
 
 // TestFeedbackCommand: an answer that used a memory raises it and lowers the others
-// that were offered, once; memory why tells of it; a session that several groups
-// have must be told apart.
+// that were offered, once; memory why tells of it.
 func TestFeedbackCommand(t *testing.T) {
 	t.Parallel()
 	s := newReader(t)
@@ -41,14 +40,14 @@ Lin is allergic to peanuts           no    0.00   1.00
 	s.run("groups", "add", "g2").want(t, 0)
 	s.exec(`insert into memory_usage_log select 'g2', usage_id, memory_id, lineage_id, session_id, query, position, score, similarity, weight, strength, recency,
 		null, null, null, created_at, null from memory_usage_log where position = 1`)
-	s.run(answer...).want(t, 2, `"g1" "g2"`)
+	s.run(answer...).want(t, 2, "the groups are g1, g2")
 	s.run(append(answer, "--group", "nobody")...).want(t, 1, "groups list")
 	s.run("feedback", "--response", "Hello.").want(t, 2, "--session")
 	s.run("feedback", "--session", "s1").want(t, 2, "--response")
 	s.run("feedback", "--session", "s1", "--group", "g1", "--response", "  ").want(t, 2, "empty")
-	s.run("feedback", "--session", "s9", "--response", "Hello.").want(t, 1, `session "s9" not found`)
-	s.run("feedback", "--usage", "5e0ff7a5-0000-4000-8000-000000000000", "--response", "Hello.").want(t, 1, "not found")
-	s.feed(strings.Repeat("x", reverie.MaxMessageTextLength+1), "feedback", "--session", "s1", "--response", "-").want(t, 2, "the answer on standard input has more than 1048576 bytes")
+	s.run("feedback", "--group", "g1", "--session", "s9", "--response", "Hello.").want(t, 1, `session "s9" not found`)
+	s.run("feedback", "--group", "g1", "--usage", "5e0ff7a5-0000-4000-8000-000000000000", "--response", "Hello.").want(t, 1, "not found")
+	s.feed(strings.Repeat("x", reverie.MaxMessageTextLength+1), "feedback", "--group", "g1", "--session", "s1", "--response", "-").want(t, 2, "the answer on standard input has more than 1048576 bytes")
 }
 
 // lines compares what was printed with what should be, line by line.

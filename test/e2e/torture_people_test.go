@@ -82,7 +82,7 @@ func (s *stage) besideNight(o *ordeal, seed uint64, off string) (wrong []string)
 	}
 	deeds := []func(){
 		func() {
-			by("memory", "edit", id("Ann drinks tea"), "--statement", "Ann drinks cocoa", "--reason", "r", "--author", "Bo")
+			by("memory", "edit", id("Ann drinks tea"), "Ann drinks cocoa", "--reason", "r", "--author", "Bo")
 		},
 		func() { by("memory", "delete", id("Bo parks in the yard"), "--reason", "r") },
 		func() { message(http.MethodPatch, "3", `{"text":"note The cat is called Tofu"}`) },

@@ -16,7 +16,7 @@ import (
 // starters are calls and values of others that start goroutines, or keep connections
 // for which they do.
 var starters = []string{"http.Server", "http.Client", "http.Transport", "httptest.NewServer", "sql.Open", "sql.OpenDB", "sqlx.Open", "sqlx.Connect",
-	"sdktrace.NewBatchSpanProcessor", "sentry.NewClient", "signal.Notify", "signal.NotifyContext", "time.AfterFunc", "context.AfterFunc", "exec.Command", "exec.CommandContext", "iter.Pull", "iter.Pull2"}
+	"gocron.NewScheduler", "sdktrace.NewBatchSpanProcessor", "sentry.NewClient", "signal.Notify", "signal.NotifyContext", "time.AfterFunc", "context.AfterFunc", "exec.Command", "exec.CommandContext", "iter.Pull", "iter.Pull2"}
 
 // withoutTests are packages that start goroutines and have no tests of their own: those
 // of the packages that use them look for what they leave, and the program ends by itself.

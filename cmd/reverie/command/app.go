@@ -134,14 +134,20 @@ func (a *app) worker(ctx context.Context, job reverie.Job) (context.Context, app
 	return ctx, p, err
 }
 
-// passesOver reports whether an error only says that no model does what --due asks for. It is logged, and the job
-// is skipped.
-func (a *app) passesOver(f selection, err error) bool {
-	if !f.due || !errors.Is(err, config.ErrNeedsModel) {
-		return false
+// working returns an action of a job that opens what the job needs first. If no model does what --due asks for, the
+// action does nothing, and logs why.
+func (a *app) working(job reverie.Job, f *selection, do func(context.Context, application.Pipelines) error) commandAction {
+	return func(ctx context.Context, _ []string) error {
+		ctx, p, err := a.worker(ctx, job)
+		if f.due && errors.Is(err, config.ErrNeedsModel) {
+			a.Log.Warn("nothing is done: " + err.Error())
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return do(ctx, p)
 	}
-	a.Log.Warn("nothing is done: " + err.Error())
-	return true
 }
 
 // close closes everything that was opened.

@@ -22,7 +22,10 @@ func newBatches(a *app) *cobra.Command {
 			return a.ShowBatch(do(a.App, ctx, args[0]))
 		}))
 	}
-	return group("reverie batches", list, one("reverie batches show", (*application.App).Batch),
+	show := func(a *application.App, ctx context.Context, id string) (reverie.Batch, error) {
+		return a.Batches().GetBatch(ctx, id)
+	}
+	return group("reverie batches", list, one("reverie batches show", show),
 		one("reverie batches cancel", (*application.App).CancelBatch))
 }
 

@@ -102,13 +102,20 @@ func newFeedback(a *app) *cobra.Command {
 		if err := a.open(ctx); err != nil {
 			return err
 		}
-		reply, err := a.report(ctx, req)
+		if _, err := a.Store.Group(ctx, req.GroupID); err != nil {
+			return err
+		}
+		feedback, err := a.Feedback(ctx, req.GroupID)
+		if err != nil {
+			return err
+		}
+		reply, err := feedback.Report(a.WithBudget(ctx), req)
 		if err != nil {
 			return err
 		}
 		return a.Show(reply, func() error { return a.PrintFeedback(reply) })
 	})
-	groupFlag(cmd, &req.GroupID, "group of the session")
+	a.groupNeeded(cmd, &req.GroupID)
 	f := cmd.Flags()
 	f.StringVar(&req.SessionID, "session", "", "id of the session")
 	f.StringVar(&req.UsageID, "usage", "", "judge the context with this usage_id, not the session's newest")
@@ -121,24 +128,4 @@ func newFeedback(a *app) *cobra.Command {
 		return nil
 	})
 	return cmd
-}
-
-// report determines the group of a request, if none is named, and reports its answer.
-func (a *app) report(ctx context.Context, req recall.FeedbackRequest) (reverie.FeedbackReply, error) {
-	if req.GroupID == "" {
-		rows, err := a.Store.Offered(ctx, reverie.UsageQuery{SessionID: req.SessionID, UsageID: req.UsageID})
-		if err != nil {
-			return reverie.FeedbackReply{}, err
-		}
-		if len(rows) > 0 {
-			req.GroupID = rows[0].GroupID
-		}
-	} else if _, err := a.Store.Group(ctx, req.GroupID); err != nil {
-		return reverie.FeedbackReply{}, err
-	}
-	feedback, err := a.Feedback(ctx, req.GroupID)
-	if err != nil {
-		return reverie.FeedbackReply{}, err
-	}
-	return feedback.Report(a.WithBudget(ctx), req)
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"reverie/dream"
+	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/reverie"
 )
 
 func newDream(a *app) *cobra.Command {
 	var f selection
-	cmd := a.command("reverie dream", cobra.NoArgs, func(ctx context.Context, _ []string) error {
-		return a.dream(ctx, &f)
-	})
+	cmd := a.command("reverie dream", cobra.NoArgs, a.working(reverie.JobDream, &f,
+		func(ctx context.Context, p application.Pipelines) error { return a.dream(ctx, p, f) }))
 	fl := cmd.Flags()
 	fl.BoolVar(&f.due, "due", false, "dream in every group that is due")
 	groupFlag(cmd, &f.group, "dream in this group; with --due, only if it is due")
@@ -41,15 +41,7 @@ func newDream(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) dream(ctx context.Context, chosen *selection) error {
-	ctx, p, err := a.worker(ctx, reverie.JobDream)
-	f := *chosen
-	if a.passesOver(f, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+func (a *app) dream(ctx context.Context, p application.Pipelines, f selection) error {
 	one := func(g reverie.Group, _ reverie.Window) error {
 		j := a.DreamJob(p.Dream, dream.Request{Due: f.due, SessionID: f.session, DryRun: f.dryRun})
 		return a.runOne(ctx, j, reverie.Group{ID: g.ID}, reverie.Window{SessionID: f.session}, f,

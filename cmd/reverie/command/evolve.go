@@ -104,10 +104,10 @@ func (a *app) evolveOne(ctx context.Context, p application.Pipelines, g reverie.
 	}
 	errs := []error{err, end.NextErr}
 	if err == nil || res.RunID != "" || res.DryRun && len(res.Changes) > 0 {
-		errs = append(errs, a.printRun(ctx, res, took, w.Date))
+		errs = append(errs, a.printer(reverie.JobEvolve).Run(res, took, w.Date))
 	}
 	if end.Next.RunID != "" {
-		errs = append(errs, a.printRun(ctx, end.Next, time.Since(began)-took, w.Date))
+		errs = append(errs, a.printer(reverie.JobEvolve).Run(end.Next, time.Since(began)-took, w.Date))
 	}
 	return errors.Join(errs...)
 }

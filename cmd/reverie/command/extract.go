@@ -6,13 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	application "reverie/internal/app"
 	"reverie/internal/reverie"
 	"reverie/internal/session"
 )
 
 func newExtract(a *app) *cobra.Command {
 	var f selection
-	cmd := a.command("reverie extract", cobra.NoArgs, func(ctx context.Context, _ []string) error { return a.extract(ctx, f) })
+	cmd := a.command("reverie extract", cobra.NoArgs, a.working(reverie.JobExtract, &f,
+		func(ctx context.Context, p application.Pipelines) error { return a.extract(ctx, p, f) }))
 	fl := cmd.Flags()
 	fl.StringVar(&f.session, "session", "", "extract this session, due or not")
 	groupFlag(cmd, &f.group, "the session's group; with --due and --all, only this group")
@@ -28,14 +30,7 @@ func newExtract(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) extract(ctx context.Context, f selection) error {
-	ctx, p, err := a.worker(ctx, reverie.JobExtract)
-	if a.passesOver(f, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+func (a *app) extract(ctx context.Context, p application.Pipelines, f selection) error {
 	req := session.Request{Due: f.due, DryRun: f.dryRun}
 	if f.session != "" {
 		s, err := a.FindSession(ctx, f.group, f.session)

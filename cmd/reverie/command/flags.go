@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reverie/internal/api"
 	"reverie/internal/cli"
 	"reverie/internal/config"
 	"reverie/internal/reverie"
@@ -309,11 +310,8 @@ func sinceWhen(s string, now time.Time) (time.Time, error) {
 	if age, ok := parseAge(s); ok {
 		return now.Add(-age).UTC(), nil
 	}
-	if t, err := time.Parse(time.DateOnly, s); err == nil {
+	if t, err := api.Instant(s); err == nil {
 		return t, nil
-	}
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t.UTC(), nil
 	}
 	return time.Time{}, fmt.Errorf("%q is neither a date (2026-01-15, midnight UTC) nor an instant "+
 		"(2026-01-15T20:00:00+08:00) "+

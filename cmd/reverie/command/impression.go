@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/entity"
 	"reverie/internal/reverie"
@@ -14,7 +15,7 @@ import (
 func newImpression(a *app) *cobra.Command {
 	var f selection
 	cmd := a.command("reverie impression", cobra.NoArgs,
-		func(ctx context.Context, _ []string) error { return a.observePeople(ctx, &f) })
+		a.working(reverie.JobImpression, &f, func(ctx context.Context, p application.Pipelines) error { return a.observePeople(ctx, p, f) }))
 	f.flags(a, cmd, "observe")
 	return cmd
 }
@@ -22,15 +23,7 @@ func newImpression(a *app) *cobra.Command {
 // nothingWaits is the message for a run without work.
 const nothingWaits = "nothing to do: no messages wait for impressions"
 
-func (a *app) observePeople(ctx context.Context, chosen *selection) error {
-	ctx, p, err := a.worker(ctx, reverie.JobImpression)
-	f := *chosen
-	if a.passesOver(f, err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+func (a *app) observePeople(ctx context.Context, p application.Pipelines, f selection) error {
 	req := entity.Request{DryRun: f.dryRun}
 	if f.group == "" {
 		batch := a.ImpressionsDue(p.Impression, req, f.plan(a, a.Queue()))

@@ -8,14 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"reverie/dream"
-	"reverie/evolve"
 	application "reverie/internal/app"
 	"reverie/internal/cli"
 	"reverie/internal/entity"
-	"reverie/internal/maintain"
 	"reverie/internal/reverie"
-	"reverie/internal/session"
 	"reverie/jobs"
 )
 
@@ -172,7 +168,7 @@ func (a *app) planAll(ctx context.Context, batch *application.FanOut, nothing fu
 		case a.JSON:
 			failed = errors.Join(failed, a.writeJSON(out.Line(r), true))
 		case r.Err == nil:
-			failed = errors.Join(failed, a.printRun(ctx, r.Result, r.Took, r.Window.Date))
+			failed = errors.Join(failed, out.Run(r.Result, r.Took, r.Window.Date))
 		}
 	}
 	s, err := batch.Run(ctx, ctx.Done())
@@ -211,26 +207,9 @@ func (a *app) runOne(ctx context.Context, j application.Job, g reverie.Group, w 
 	case a.JSON:
 		return errors.Join(done.Err, a.writeJSON(a.printer(j.Name).Line(last), f.lines()))
 	case done.Err == nil || last.RunID != "":
-		return errors.Join(done.Err, a.printRun(ctx, last.Result, time.Since(began), w.Date))
+		return errors.Join(done.Err, a.printer(j.Name).Run(last.Result, time.Since(began), w.Date))
 	}
 	return done.Err
-}
-
-// printRun shows one run.
-func (a *app) printRun(ctx context.Context, result any, took time.Duration, date string) error {
-	switch r := result.(type) {
-	case evolve.Result:
-		return a.PrintResult(r, took, date, cli.Counts(reverie.JobEvolve, r.Stats))
-	case entity.Result:
-		return a.PrintImpression(r, a.Subjects(ctx, r.GroupID, r.Changes), took, date)
-	case session.Result:
-		return a.PrintExtraction(r, took)
-	case dream.Result:
-		return a.PrintDream(r, took)
-	case maintain.Result:
-		return a.PrintMaintained(r, took)
-	}
-	return nil
 }
 
 // writeJSON writes a document, indented or on one line.

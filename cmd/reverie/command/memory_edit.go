@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -39,16 +38,11 @@ func newMemoryRewrite(a *app) *cobra.Command {
 	e := reverie.Edit{Action: reverie.ActionUpdate}
 	cmd := a.command("reverie memory edit", cobra.RangeArgs(1, 2), a.about(reverie.IDMemory, &e.GroupID, func(ctx context.Context, args []string) error {
 		if e.MemoryID = args[0]; len(args) > 1 {
-			if e.Statement != "" {
-				return usageError(errors.New("the words are given twice: give them as an argument or with --statement"))
-			}
 			e.Statement = args[1]
 		}
 		return a.writeMemory(ctx, e)
 	}))
 	groupFlag(cmd, &e.GroupID, "search only this group")
-	cmd.Flags().StringVar(&e.Statement, "statement", "", "the new words, instead of an argument")
-	notEmpty(cmd, "statement")
 	a.wordFlags(cmd, &e)
 	return cmd
 }

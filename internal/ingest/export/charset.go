@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
-	koreanEUC "golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -50,8 +49,6 @@ func charset(head []byte) (encoding.Encoding, error) {
 		return nil, nil
 	case !mostlyForeign(head):
 		return nil, nil
-	case korean(head):
-		return koreanEUC.EUCKR, nil
 	case chinese(head):
 		return simplifiedchinese.GB18030, nil
 	case latin(head):
@@ -120,23 +117,6 @@ func chinese(head []byte) bool {
 		i++
 	}
 	return pairs > 0 && everyday*10 >= pairs*8
-}
-
-// korean reports whether the non-ASCII bytes are pairs with first bytes of Korean syllables. In Chinese, the first
-// byte of every second pair is above them.
-func korean(head []byte) bool {
-	pairs := 0
-	for i := 0; i+1 < len(head); i++ {
-		if head[i] < utf8.RuneSelf {
-			continue
-		}
-		if first := head[i]; first < 0xa1 || first > 0xc8 || head[i+1] < 0xa1 {
-			return false
-		}
-		pairs++
-		i++
-	}
-	return pairs >= 16
 }
 
 // UTF8Line returns a line as UTF-8. A single line in another encoding comes from an author whose program used it.
