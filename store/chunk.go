@@ -97,17 +97,15 @@ const (
 // Answers returns the stored answers of a run for one purpose, by the hash of their question.
 func (s *Store) Answers(ctx context.Context, groupID, runID, purpose string) (map[string]string, error) {
 	what := fmt.Sprintf("read the answers of run %s", runID)
-	return lookup(ctx, s, groupID, what, func(ctx context.Context, t *pg.Tx) (map[string]string, error) {
-		rows, err := pg.Select[struct {
-			Input  string `db:"input_sha256"`
-			Answer string
-		}](ctx, t, answersQuery, groupID, runID, purpose)
-		found := make(map[string]string, len(rows))
-		for _, r := range rows {
-			found[r.Input] = r.Answer
-		}
-		return found, err
-	})
+	rows, err := pg.QueryByKey[struct {
+		Input  string `db:"input_sha256"`
+		Answer string
+	}](ctx, s.db.Of(ctx, groupID), what, answersQuery, groupID, runID, purpose)
+	found := make(map[string]string, len(rows))
+	for _, r := range rows {
+		found[r.Input] = r.Answer
+	}
+	return found, err
 }
 
 // SaveAnswer stores an answer of a model before anything is done with it. Of several answers to one question the first

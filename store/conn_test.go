@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"runtime"
 	"testing"
 	"time"
@@ -54,7 +55,12 @@ func testTrips(t *testing.T, url string) {
 	}{
 		{"the lease is renewed, which is asked for, and committed", 2, func() error { return second(w.RenewLease(ctx, w.lease, time.Minute)) }},
 		{"the fence is asked for; the answer is written as it is committed", 2, func() error { return w.SaveAnswer(ctx, w.lease, answer) }},
-		{"rows are read, and nobody waits for the end", 2, func() error { return second(w.Answers(ctx, group, run, "evolve")) }},
+		{"rows are read in a transaction, and nobody waits for the end", 2, func() error {
+			return second(pg.Lookup(ctx, w.DB(), "add", func(ctx context.Context, t *pg.Tx) (int, error) {
+				return pg.Get[int](ctx, t, `select 1 + $1::int`, 1)
+			}))
+		}},
+		{"rows are read by one statement", 1, func() error { return second(w.Answers(ctx, group, run, "evolve")) }},
 		{"nothing is asked", 1, func() error { return w.ReleaseLease(ctx, w.lease) }},
 	} {
 		for range 2 { // the second time, statements are prepared

@@ -18,8 +18,6 @@ import (
 const (
 	cachedQuery = `select content_hash, vector_send(embedding) as embedding from embedding_cache
 		where group_id = $1 and model = $2 and content_hash = any ($3::text[])`
-	oneCachedQuery = `select content_hash, vector_send(embedding) as embedding from embedding_cache
-		where group_id = $1 and model = $2 and content_hash = $3`
 
 	missingQuery   = missingOf + `status in ('active', 'archived')` + oldestFirst
 	missingAtQuery = missingOf + `(updated_at <= $4::timestamptz and (status = 'active' or ended_at > $4)
@@ -60,10 +58,7 @@ func (s *Store) MissingEmbeddings(ctx context.Context, groupID, model string, at
 		query, args = missingAtQuery, append(args, at)
 	}
 	what := fmt.Sprintf("list the memories of group %q to embed", groupID)
-	return pg.Run(ctx, s.db.Of(ctx, groupID), pg.Work{What: what, ReadOnly: true, Prepare: true}, func(ctx context.Context,
-		t *pg.Tx) ([]reverie.Memory, error) {
-		return pg.Select[reverie.Memory](ctx, t, query, args...)
-	})
+	return pg.QueryAll[reverie.Memory](ctx, s.db.Of(ctx, groupID), what, query, args...)
 }
 
 // VectorModels returns the models (name@dims) of the vectors of a group's active
@@ -96,18 +91,8 @@ func (s *Store) CachedEmbeddings(ctx context.Context, groupID, model string, has
 	if len(hashes) == 0 {
 		return found, nil
 	}
-	const what = "read cached vectors"
-	var rows []cachedRow
-	var err error
-	if len(hashes) == 1 { // the usual case: a query
-		rows, err = pg.QueryAll[cachedRow](ctx, s.db.Of(ctx, groupID), what, oneCachedQuery, groupID, model, hashes[0])
-	} else {
-		err = s.db.Of(ctx, groupID).Run(ctx, pg.Work{What: what, ReadOnly: true, ByKey: true,
-			Do: func(ctx context.Context, t *pg.Tx) error {
-				rows = nil
-				return t.Select(ctx, &rows, cachedQuery, groupID, model, pq.StringArray(hashes))
-			}})
-	}
+	rows, err := pg.QueryByKey[cachedRow](ctx, s.db.Of(ctx, groupID), "read cached vectors", cachedQuery, groupID, model,
+		pq.StringArray(hashes))
 	for _, r := range rows {
 		found[r.Hash] = r.Vector
 	}

@@ -50,14 +50,11 @@ func (s *Store) Session(ctx context.Context, groupID, sessionID string) (reverie
 // FindSession returns the sessions with that id in all groups, by group. If there is none, it returns
 // reverie.ErrNotFound.
 func (s *Store) FindSession(ctx context.Context, sessionID string) ([]reverie.Session, error) {
-	what := "look for a session"
-	return pg.Read(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) (list []reverie.Session, err error) {
-		err = t.Select(ctx, &list, findSessionQuery, sessionID)
-		if err == nil && len(list) == 0 {
-			return list, fmt.Errorf("session %q: %w", sessionID, reverie.ErrNotFound)
-		}
-		return list, err
-	})
+	list, err := pg.QueryAll[reverie.Session](ctx, s.db, "look for a session", findSessionQuery, sessionID)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("session %q: %w", sessionID, reverie.ErrNotFound)
+	}
+	return list, err
 }
 
 // ListSessions returns a page of sessions, those with the latest message first, and their total number. A limit of 0 is

@@ -45,11 +45,8 @@ func (s *Store) AddToken(ctx context.Context, token reverie.Token) error {
 // Tokens returns the tokens that allow access to a group, oldest first: its own and those for all groups. If groupID is
 // "", it returns all tokens.
 func (s *Store) Tokens(ctx context.Context, groupID string) ([]reverie.Token, error) {
-	return pg.Read(asLogin(ctx), s.db, "read tokens", func(ctx context.Context, t *pg.Tx) (list []reverie.Token, err error) {
-		err = t.Select(ctx, &list, `select `+tokenColumns+` from api_tokens where $1 = '' or group_id in ('', $1)
-			order by created_at, token_id`, groupID)
-		return list, err
-	})
+	return pg.QueryAll[reverie.Token](asLogin(ctx), s.db, "read tokens", `select `+tokenColumns+` from api_tokens
+		where $1 = '' or group_id in ('', $1) order by created_at, token_id`, groupID)
 }
 
 // Token returns a token by its id, valid or not. An unknown one is reverie.ErrNotFound.

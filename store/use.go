@@ -83,9 +83,10 @@ func (q Queue) CountPending(ctx context.Context, groupID string, since, until ti
 		return q.Store.CountPending(ctx, groupID, since, until)
 	}
 	what := fmt.Sprintf("count what waits for %s in group %q", q.job, groupID)
-	return lookup(ctx, q.Store, groupID, what, func(ctx context.Context, t *pg.Tx) (int, error) {
-		return pg.Get[int](ctx, t, countWaitingQuery, groupID, string(q.job), pg.OrMinusInfinity(since), pg.OrInfinity(until))
-	})
+	var n int
+	err := q.db.Of(ctx, groupID).QueryRow(ctx, what, &n, countWaitingQuery, groupID, string(q.job), pg.OrMinusInfinity(since),
+		pg.OrInfinity(until))
+	return n, err
 }
 
 // QueueMessages adds messages of a group to the queue of a job, and returns the number of new ones. It adds those sent

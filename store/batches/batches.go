@@ -304,10 +304,8 @@ func (s *Batches) GetBatch(ctx context.Context, id string) (b reverie.Batch, err
 	if !reverie.IsID(id) {
 		return b, fmt.Errorf("batch %q: %w", id, reverie.ErrNotFound)
 	}
-	return pg.Read(ctx, s.db, "read a batch", func(ctx context.Context, t *pg.Tx) (reverie.Batch, error) {
-		b, err := pg.Get[reverie.Batch](ctx, t, `select `+batchColumns+` from batches where group_id = '' and batch_id = $1`, id)
-		return b, pg.NotFoundIfEmpty(err, "batch %s", id)
-	})
+	err = s.db.QueryRow(ctx, "read a batch", &b, `select `+batchColumns+` from batches where group_id = '' and batch_id = $1`, id)
+	return b, pg.NotFoundIfEmpty(err, "batch %s", id)
 }
 
 // KnownBatches returns the providers' ids of all batches.

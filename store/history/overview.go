@@ -93,26 +93,22 @@ func (h *History) Overview(ctx context.Context, q reverie.OverviewQuery) (reveri
 // Activity counts the changes of memories by group, for each of a number of days from since on. Groups without changes
 // are left out.
 func (h *History) Activity(ctx context.Context, groupIDs []string, since time.Time, days int) (map[string][]int, error) {
-	return pg.Read(ctx, h.db, "count changes of memories", func(ctx context.Context, t *pg.Tx) (map[string][]int, error) {
-		rows, err := pg.Select[struct {
-			GroupID string `db:"group_id"`
-			Day     int
-			Changes int
-		}](ctx, t, activityQuery, pq.StringArray(groupIDs), since, days)
-		found := map[string][]int{}
-		for _, r := range rows {
-			if found[r.GroupID] == nil {
-				found[r.GroupID] = make([]int, days)
-			}
-			found[r.GroupID][r.Day] = r.Changes
+	rows, err := pg.QueryAll[struct {
+		GroupID string `db:"group_id"`
+		Day     int
+		Changes int
+	}](ctx, h.db, "count changes of memories", activityQuery, pq.StringArray(groupIDs), since, days)
+	found := map[string][]int{}
+	for _, r := range rows {
+		if found[r.GroupID] == nil {
+			found[r.GroupID] = make([]int, days)
 		}
-		return found, err
-	})
+		found[r.GroupID][r.Day] = r.Changes
+	}
+	return found, err
 }
 
 // UnderWay lists the runs in progress with their progress, newest first, at most limit.
 func (h *History) UnderWay(ctx context.Context, limit int) ([]reverie.RunProgress, error) {
-	return pg.Read(ctx, h.db, "look how far runs have come", func(ctx context.Context, t *pg.Tx) ([]reverie.RunProgress, error) {
-		return pg.Select[reverie.RunProgress](ctx, t, underWayQuery, limit)
-	})
+	return pg.QueryAll[reverie.RunProgress](ctx, h.db, "look how far runs have come", underWayQuery, limit)
 }

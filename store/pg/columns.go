@@ -51,30 +51,24 @@ func (c Columns) Args(before ...any) ([]any, error) {
 
 // Exec is [Tx.Exec] with the given arguments, then one array for each column. Without rows it does nothing.
 func (c Columns) Exec(ctx context.Context, t *Tx, query string, before ...any) error {
-	if c.Len() == 0 {
-		return nil
-	}
-	args, err := c.Args(before...)
-	if err != nil {
-		return err
-	}
-	return t.Exec(ctx, query, args...)
+	return c.with(before, func(args []any) error { return t.Exec(ctx, query, args...) })
 }
 
 // ExecRows is [Tx.ExecRows] with the same arguments.
-func (c Columns) ExecRows(ctx context.Context, t *Tx, query string, before ...any) (int, error) {
-	if c.Len() == 0 {
-		return 0, nil
-	}
-	args, err := c.Args(before...)
-	if err != nil {
-		return 0, err
-	}
-	return t.ExecRows(ctx, query, args...)
+func (c Columns) ExecRows(ctx context.Context, t *Tx, query string, before ...any) (n int, err error) {
+	err = c.with(before, func(args []any) (err error) {
+		n, err = t.ExecRows(ctx, query, args...)
+		return err
+	})
+	return n, err
 }
 
 // Select reads the rows that a statement with the same arguments returns. Without rows it does nothing.
 func (c Columns) Select(ctx context.Context, t *Tx, dest any, query string, before ...any) error {
+	return c.with(before, func(args []any) error { return t.Select(ctx, dest, query, args...) })
+}
+
+func (c Columns) with(before []any, do func(args []any) error) error {
 	if c.Len() == 0 {
 		return nil
 	}
@@ -82,7 +76,7 @@ func (c Columns) Select(ctx context.Context, t *Tx, dest any, query string, befo
 	if err != nil {
 		return err
 	}
-	return t.Select(ctx, dest, query, args...)
+	return do(args)
 }
 
 // textOf returns a value in PostgreSQL's text form, nil for NULL.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/lib/pq"
@@ -339,22 +338,14 @@ func withSettings(ctx context.Context, settings Settings) context.Context {
 // Settings are PostgreSQL settings for one transaction: names and values, alternating.
 type Settings []string
 
-// setQueries caches the statements by their number of settings.
-var setQueries sync.Map
-
 // query returns the statement that makes the settings, with its arguments.
 func (s Settings) query() (string, []driver.NamedValue) {
-	args := make([]driver.NamedValue, len(s))
+	args, calls := make([]driver.NamedValue, len(s)), make([]string, len(s)/2)
 	for i, word := range s {
 		args[i] = driver.NamedValue{Ordinal: i + 1, Value: word}
 	}
-	query, known := setQueries.Load(len(s))
-	if !known {
-		calls := make([]string, len(s)/2)
-		for i := range calls {
-			calls[i] = fmt.Sprintf("set_config($%d, $%d, true)", 2*i+1, 2*i+2)
-		}
-		query, _ = setQueries.LoadOrStore(len(s), "select "+strings.Join(calls, ", "))
+	for i := range calls {
+		calls[i] = fmt.Sprintf("set_config($%d, $%d, true)", 2*i+1, 2*i+2)
 	}
-	return query.(string), args
+	return "select " + strings.Join(calls, ", "), args
 }
