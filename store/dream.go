@@ -65,8 +65,7 @@ const (
 	// A dream that was interrupted or failed is continued, whatever was said since.
 	dueDreamGroups = `select ` + GroupColumns + `, coalesce((select s.last_at from sessions s
 				where s.group_id = g.group_id and ` + undreamt + ` order by s.last_at limit 1), now()) as first_pending,
-			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
-			exists (select 1 from setbacks b where b.group_id = g.group_id and b.job = 'dream') as failed
+			` + duePast + `, ` + dueSetback + `'dream') as setback
 		from groups g where (exists (select 1 from sessions s where s.group_id = g.group_id and ` + undreamt + `)
 			or exists (select 1 from runs r where r.group_id = g.group_id and r.job = 'dream' and r.status = 'running')
 			or (select r.status from runs r where r.group_id = g.group_id and r.job = 'dream' and r.undone_at is null

@@ -11,11 +11,18 @@ import (
 )
 
 const (
+	// The past calendars of a group g, and its setback of a job, which the caller appends. Usually there are none.
+	duePast = `(select json_agg(json_build_object('time_zone', c.time_zone, 'day_boundary', c.day_boundary,
+			'valid_until', to_char(c.valid_until` + forJSON + `) order by c.valid_until)
+		from past_calendars c where c.group_id = g.group_id) as past`
+	dueSetback = `(select json_build_object('job', s.job, 'failures', s.failures, 'error', s.error,
+			'retry_at', to_char(s.retry_at` + forJSON + `, 'parked_at', to_char(s.parked_at` + forJSON + `,
+			'updated_at', to_char(s.updated_at` + forJSON + `)
+		from setbacks s where s.group_id = g.group_id and s.job = `
+
 	// One probe for each group into the index of pending messages, or of the queue of the job. It goes in the order of
 	// the groups' key, so that the query ends when the page is full.
-	dueSelect = `select ` + GroupColumns + `, p.first_pending,
-			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
-			exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = $1) as failed
+	dueSelect = `select ` + GroupColumns + `, p.first_pending, ` + duePast + `, ` + dueSetback + `$1) as setback
 		from groups g cross join lateral (`
 	dueFrom = dueSelect + `select m.sent_at as first_pending from messages m
 			where m.group_id = g.group_id and m.run_id is null and m.outcome is null
@@ -87,8 +94,9 @@ func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, 
 	args []any) ([]reverie.DueGroup, error) {
 	type row struct {
 		reverie.Group
-		FirstPending  time.Time `db:"first_pending"`
-		Moved, Failed bool
+		FirstPending time.Time              `db:"first_pending"`
+		Past         []reverie.PastCalendar `db:"past"`
+		Setback      *reverie.Setback       `db:"setback"`
 	}
 	var rows []row
 	var err error
@@ -102,37 +110,14 @@ func (s *Store) dueGroups(ctx context.Context, what string, q reverie.DueQuery, 
 	if err == nil && len(rows) == 0 && q.GroupID != "" {
 		_, err = s.Group(ctx, q.GroupID)
 	}
-	if err != nil {
-		return nil, err
-	}
 	list := make([]reverie.DueGroup, len(rows))
-	var moved, setBack []string // few, usually none
 	for i, r := range rows {
-		list[i] = reverie.DueGroup{Group: r.Group, FirstPending: r.FirstPending}
-		if r.Moved {
-			moved = append(moved, r.ID)
+		if r.Group.Past = r.Past; r.Setback != nil {
+			r.Setback.GroupID = r.ID
 		}
-		if r.Failed {
-			setBack = append(setBack, r.ID)
-		}
+		list[i] = reverie.DueGroup{Group: r.Group, FirstPending: r.FirstPending, Setback: r.Setback}
 	}
-	if len(moved)+len(setBack) == 0 {
-		return list, nil
-	}
-	return pg.Lookup(ctx, s.db, what, func(ctx context.Context, t *pg.Tx) ([]reverie.DueGroup, error) {
-		past, err := pastCalendars(ctx, t, moved)
-		if err != nil {
-			return nil, err
-		}
-		failed, err := setbacks(ctx, t, setBack, q.Job)
-		for i := range list {
-			list[i].Past = past[list[i].ID]
-			if f := failed[list[i].ID]; len(f) > 0 {
-				list[i].Setback = &f[0]
-			}
-		}
-		return list, err
-	})
+	return list, err
 }
 
 // PendingWindows returns the windows with pending messages of a group, in the given order, with the size of these

@@ -148,8 +148,7 @@ func (s *Store) upkeep(ctx context.Context, lease reverie.Lease, run reverie.Run
 	}.Once(lease.GroupID))
 }
 
-const allGroupsQuery = `select ` + GroupColumns + `, null as first_pending, false as moved,
-		exists (select 1 from setbacks s where s.group_id = g.group_id and s.job = $1) as failed
+const allGroupsQuery = `select ` + GroupColumns + `, null as first_pending, null as past, ` + dueSetback + `$1) as setback
 	from groups g where group_id > $2 and ($4 = '' or group_id = $4) order by group_id limit nullif($3::int, 0)`
 
 // Upkeeps is the [Store] for maintenance: every group may be due.

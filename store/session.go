@@ -151,8 +151,7 @@ const (
 	// A failed session waits by itself: its group has no setback.
 	dueSessionGroups = `select ` + GroupColumns + `, coalesce((select s.last_at from sessions s
 				where s.group_id = g.group_id and s.new_messages > 0 order by s.last_at limit 1), now()) as first_pending,
-			exists (select 1 from past_calendars c where c.group_id = g.group_id) as moved,
-			false as failed
+			` + duePast + `, null as setback
 		from groups g where exists (` + dueSessionsOf + `)`
 
 	dueSessionPageQuery = dueSessionGroups + ` and g.group_id > $11 and not g.paused order by g.group_id

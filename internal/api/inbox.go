@@ -19,7 +19,7 @@ type Eraser interface {
 	ApplyChanges(ctx context.Context, lease reverie.Lease) error
 }
 
-// Inbox stores messages and their later changes. It is an [ingest.Store] and an [ingest.Changer].
+// Inbox stores messages and their later changes. It is an [ingest.Store].
 type Inbox struct {
 	*store.Store
 	Eraser Eraser

@@ -17,13 +17,9 @@ import (
 	"reverie/internal/reverie"
 )
 
-// Store stores messages, idempotently by id.
+// Store stores messages, idempotently by id, and their later changes.
 type Store interface {
 	ImportMessages(ctx context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error)
-}
-
-// Changer is a [Store] that also accepts later changes of messages.
-type Changer interface {
 	ChangeMessages(ctx context.Context, groupID string, changes []reverie.MessageChange) (reverie.ChangeResult, error)
 }
 
@@ -125,7 +121,9 @@ type Importer struct {
 	held  int // messages in all batches
 	bytes int // bytes of their texts
 	seen  seen
-	total Result
+
+	records int    // without bad ones
+	total   Result // what concerns no chat: bad records
 }
 
 type chatKey struct{ format, id string }
@@ -144,7 +142,7 @@ func NewImporter(store Store, opts Options) *Importer {
 		opts.Now = time.Now
 	}
 	return &Importer{store: store, opts: opts, chats: map[chatKey]*batch{},
-		total: Result{Counts: Counts{Filtered: map[reverie.Filter]int{}}, BadBy: map[string]int{}}}
+		total: Result{BadBy: map[string]int{}}}
 }
 
 // Read imports a source. Records before an error are stored. With Strict, a bad record is such an error, a [*Bad].
@@ -202,11 +200,9 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 	}
 	m.GroupID = b.GroupID
 	same := im.seen.resolveID(&m, r.Edited)
-	for _, c := range []*Counts{&b.Counts, &im.total.Counts} {
-		c.add(m)
-		if same == otherOfID {
-			c.SameID++
-		}
+	b.add(m)
+	if im.records++; same == otherOfID {
+		b.SameID++
 	}
 	if b.First.IsZero() || m.SentAt.Before(b.First) {
 		b.First = m.SentAt
@@ -215,14 +211,13 @@ func (im *Importer) Take(ctx context.Context, format string, r Record) error {
 		b.Last = m.SentAt
 	}
 	if im.store == nil {
-		if im.total.Records%batchSize == 0 {
+		if im.records%batchSize == 0 {
 			im.told()
 		}
 		return nil
 	}
 	if same == oldOfID || same == editOfID && im.edit(b, m) {
 		b.Known++
-		im.total.Known++
 		return nil
 	}
 	b.messages = append(b.messages, m)
@@ -246,7 +241,7 @@ func (im *Importer) takeChange(ctx context.Context, format string, r Record) err
 		return &Bad{Place: r.Place, Reason: export.Reason(err), Err: err}
 	}
 	b, err := im.batch(ctx, format, r.Chat)
-	if _, takes := im.store.(Changer); err != nil || !takes {
+	if err != nil || im.store == nil {
 		return err
 	}
 	b.changes = append(b.changes, c)
@@ -302,7 +297,6 @@ func (im *Importer) batch(ctx context.Context, format string, chat Chat) (*batch
 
 // Skip counts a bad record; with Strict it returns an error.
 func (im *Importer) Skip(bad *Bad) error {
-	im.total.Records++
 	im.total.Bad++
 	why := bad.Reason
 	if im.total.BadBy[why] == 0 && len(im.total.BadBy) >= badReasons {
@@ -335,7 +329,7 @@ func (im *Importer) flush(ctx context.Context, b *batch) error {
 		if err != nil {
 			return fmt.Errorf("store %d messages of group %q: %w", len(b.messages), b.GroupID, err)
 		}
-		im.count(b, Counts{New: res.New, Known: res.Known, Changed: res.Changed, Erased: res.Erased})
+		b.Add(Counts{New: res.New, Known: res.Known, Changed: res.Changed, Erased: res.Erased})
 		for _, m := range b.messages {
 			im.bytes -= len(m.Text)
 		}
@@ -346,16 +340,13 @@ func (im *Importer) flush(ctx context.Context, b *batch) error {
 		}
 		b.changes = append(res.Changes, b.changes...) // the later change has priority
 	}
-	changer, _ := im.store.(Changer)
 	for len(b.changes) > 0 {
 		part := b.changes[:min(len(b.changes), batchSize)]
-		if changer != nil {
-			res, err := changer.ChangeMessages(ctx, b.GroupID, part)
-			if err != nil {
-				return fmt.Errorf("store %d changes of messages of group %q: %w", len(part), b.GroupID, err)
-			}
-			im.count(b, Counts{ChangeResult: res})
+		res, err := im.store.ChangeMessages(ctx, b.GroupID, part)
+		if err != nil {
+			return fmt.Errorf("store %d changes of messages of group %q: %w", len(part), b.GroupID, err)
 		}
+		b.Add(Counts{ChangeResult: res})
 		for _, c := range part {
 			im.bytes -= size(c)
 		}
@@ -373,11 +364,6 @@ func size(c reverie.MessageChange) int {
 	return len(*c.Text)
 }
 
-func (im *Importer) count(b *batch, c Counts) {
-	b.Counts.Add(c)
-	im.total.Counts.Add(c)
-}
-
 // Stored reports whether nothing is held.
 func (im *Importer) Stored() bool { return im.held == 0 }
 
@@ -390,8 +376,10 @@ func (im *Importer) told() {
 // Result returns the result so far.
 func (im *Importer) Result() Result {
 	res := im.total
+	res.Counts = Counts{Records: im.total.Bad, Filtered: map[reverie.Filter]int{}}
 	res.Groups = make([]*ChatResult, len(im.list))
 	for i, b := range im.list {
+		res.Counts.Add(b.Counts)
 		res.Groups[i] = &b.ChatResult
 	}
 	return res

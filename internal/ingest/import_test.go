@@ -20,6 +20,10 @@ var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 // ledger notes what each group is given, and how many messages are held meanwhile.
 type ledger struct{ by map[string]int }
 
+func (l *ledger) ChangeMessages(context.Context, string, []reverie.MessageChange) (reverie.ChangeResult, error) {
+	return reverie.ChangeResult{}, nil
+}
+
 func (l *ledger) ImportMessages(_ context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
 	for _, m := range messages {
 		if m.GroupID != groupID || m.Text != "hi\uFFFD" {

@@ -25,7 +25,6 @@ import (
 	"reverie/internal/ingest/qqchat"
 	"reverie/internal/ingest/rocketchat"
 	"reverie/internal/ingest/slack"
-	"reverie/internal/ingest/slackdump"
 	"reverie/internal/ingest/teams"
 	"reverie/internal/ingest/telegram"
 	"reverie/internal/ingest/wechat"
@@ -66,7 +65,7 @@ func Formats() []Format {
 		wechat.Format,
 		googlechat.Format,
 		mattermost.Format,
-		slackdump.Format(func(t *export.Teller) slackdump.Slack { return slack.NewReader(t) }),
+		slack.Dump,
 		rocketchat.Format,
 		feishu.Format,
 		teams.Format,

@@ -29,6 +29,10 @@ type shelf struct {
 	fails   error
 }
 
+func (s *shelf) ChangeMessages(context.Context, string, []reverie.MessageChange) (reverie.ChangeResult, error) {
+	return reverie.ChangeResult{}, s.fails
+}
+
 func (s *shelf) ImportMessages(_ context.Context, groupID string, messages []reverie.Message) (reverie.ImportResult, error) {
 	if s.fails != nil {
 		return reverie.ImportResult{}, s.fails

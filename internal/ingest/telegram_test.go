@@ -67,9 +67,6 @@ func TestTelegramMessage(t *testing.T) {
 func TestTelegramAuthors(t *testing.T) {
 	for from, want := range map[string]string{
 		`"from":"Mira","from_id":"user7"`:           "user7 Mira",
-		`"from":"Mira","from_id":7`:                 "user7 Mira",
-		`"from":"Group","from_id":4294967305`:       "chat9 Group",
-		`"from":"News","from_id":8589934601`:        "channel9 News",
 		`"from":null,"from_id":"user7"`:             "user7 user7",
 		`"from":"News","from_id":"channel9"`:        "channel9 News",
 		`"author":"Jo"`:                             "Jo Jo",

@@ -269,7 +269,7 @@ func (d *DayBudget) read(ctx context.Context) error {
 	return nil
 }
 
-// settle is [reservation.settle] for the day. Rows of the previous day do not count any more.
+// settle is [Reservation.Settle] for the day. Rows of the previous day do not count any more.
 func (d *DayBudget) settle(estimate reverie.Spend, row reverie.Call, write func() bool) {
 	if d.unbounded() {
 		write()

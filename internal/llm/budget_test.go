@@ -96,7 +96,7 @@ func TestRefusalTouchesNothing(t *testing.T) {
 		if err := b.begin(t.Context(), reverie.Spend{}); err != nil {
 			t.Fatal(err)
 		}
-		(&reservation{budget: b}).settle(reverie.Call{}, func() bool { return true })
+		(&Reservation{budget: b}).Settle(reverie.Call{}, func() bool { return true })
 		return b
 	}
 	t.Run("breaker", func(t *testing.T) {

@@ -22,7 +22,7 @@ func TestRequestsAMinute(t *testing.T) {
 	})
 }
 
-func noBudget() (*reservation, error) { return &reservation{leave: func() {}}, nil }
+func noBudget() (*Reservation, error) { return &Reservation{leave: func() {}}, nil }
 
 // elapsed runs calls one after another at 600 tokens a minute, each estimated
 // and then used as given, and returns when the last one began.
@@ -31,7 +31,7 @@ func elapsed(t *testing.T, calls ...[2]int) (took time.Duration) {
 		p := NewPolicy(PolicyOptions{Attempts: 1, TokensPerMinute: 600})
 		start := time.Now()
 		for _, c := range calls {
-			err := p.do(t.Context(), t.Context(), "p", c[0], noBudget, func(context.Context, *reservation) (Usage, error) {
+			err := p.do(t.Context(), t.Context(), "p", c[0], noBudget, func(context.Context, *Reservation) (Usage, error) {
 				took = time.Since(start)
 				return Usage{InputTokens: c[1]}, nil
 			})
@@ -71,8 +71,8 @@ func TestReservationOfFailures(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := NewPolicy(PolicyOptions{Attempts: 1, TokensPerMinute: 600})
 			start := time.Now()
-			_ = p.do(t.Context(), t.Context(), "p", 600, noBudget, func(context.Context, *reservation) (Usage, error) { return Usage{}, &Error{Fault: fault} })
-			_ = p.do(t.Context(), t.Context(), "p", 600, noBudget, func(context.Context, *reservation) (Usage, error) { return Usage{}, nil })
+			_ = p.do(t.Context(), t.Context(), "p", 600, noBudget, func(context.Context, *Reservation) (Usage, error) { return Usage{}, &Error{Fault: fault} })
+			_ = p.do(t.Context(), t.Context(), "p", 600, noBudget, func(context.Context, *Reservation) (Usage, error) { return Usage{}, nil })
 			if took := time.Since(start); took != want {
 				t.Errorf("after %s the next call waited %s, want %s", fault, took, want)
 			}

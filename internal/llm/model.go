@@ -238,14 +238,14 @@ func (a *Account) askIn(ctx context.Context, meta Meta, tier Tier, input, output
 	// Providers count the answer's maximum against the tokens per minute until the answer is complete, and so does the
 	// limiter.
 	return policy.do(ctx, wait, a.Provider, input+output,
-		func() (*reservation, error) { return a.begin(ctx, budget, estimate) },
-		func(ctx context.Context, r *reservation) (Usage, error) {
+		func() (*Reservation, error) { return a.begin(ctx, budget, estimate) },
+		func(ctx context.Context, r *Reservation) (Usage, error) {
 			return a.attempt(ctx, meta, tier, timeout, r, call)
 		})
 }
 
 // attempt makes one call within its timeout, and writes its row.
-func (a *Account) attempt(ctx context.Context, meta Meta, tier Tier, timeout time.Duration, r *reservation,
+func (a *Account) attempt(ctx context.Context, meta Meta, tier Tier, timeout time.Duration, r *Reservation,
 	call caller) (Usage, error) {
 	callCtx, cancel := ctx, context.CancelFunc(func() {})
 	if timeout > 0 {
@@ -272,7 +272,7 @@ func (a *Account) attempt(ctx context.Context, meta Meta, tier Tier, timeout tim
 	if keeps {
 		ctx = reverie.KeepingCalls(ctx, func(c reverie.Call) { kept = &KeptCall{c, r.budget} })
 	}
-	r.settle(row, func() bool {
+	r.Settle(row, func() bool {
 		err = a.record(ctx, row, err)
 		unwritten := (*LedgerError)(nil)
 		return a.Ledger != nil && kept == nil && !errors.As(err, &unwritten)

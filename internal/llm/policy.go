@@ -82,8 +82,8 @@ func NewPolicy(options PolicyOptions) *Policy {
 // do makes a call, with retries after transient faults, until it is answered or given up. tokens is the estimate of
 // one call, which the call's own usage corrects. begin is called before each attempt, and an error from it ends do.
 // Calls run while ctx lasts. When wait ends, which may be earlier, do stops waiting and makes no further calls.
-func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begin func() (*reservation, error),
-	call func(context.Context, *reservation) (Usage, error)) error {
+func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begin func() (*Reservation, error),
+	call func(context.Context, *Reservation) (Usage, error)) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s was not asked: %w", provider, err)
 	}
@@ -94,7 +94,7 @@ func (p *Policy) do(ctx, wait context.Context, provider string, tokens int, begi
 		if err != nil {
 			return err
 		}
-		defer r.release()
+		defer r.Release()
 		report, err := p.acquire(provider, last)
 		if err != nil {
 			return err

@@ -105,25 +105,22 @@ func (a *Account) row(meta Meta, tier Tier, usage Usage, outcome string, took ti
 		CreatedAt: at.UTC()}
 }
 
-// Reservation is the reserved spend of a running question.
-type Reservation struct{ of reservation }
-
 // Reserve counts a question and its answer, in tokens, as running in a batch, or says which limit of the budget is
 // spent.
 func (m *Model) Reserve(ctx context.Context, tokens, answer int) (*Reservation, error) {
 	r := m.reservation(ctx, tokens, answer)
-	if err := r.of.budget.begin(ctx, r.of.estimate); err != nil {
+	if err := r.budget.begin(ctx, r.estimate); err != nil {
 		return nil, fmt.Errorf("no further question is handed in: %w", err)
 	}
-	r.of.budget.batched(r.of.estimate, 1)
+	r.budget.batched(r.estimate, 1)
 	return r, nil
 }
 
 // Hold is [Model.Reserve] for a question that is already running, even if a limit is spent.
 func (m *Model) Hold(ctx context.Context, tokens, answer int) (*Reservation, error) {
 	r := m.reservation(ctx, tokens, answer)
-	r.of.budget.hold(r.of.estimate)
-	r.of.budget.batched(r.of.estimate, 1)
+	r.budget.hold(r.estimate)
+	r.budget.batched(r.estimate, 1)
 	return r, nil
 }
 
@@ -132,8 +129,8 @@ func (m *Model) reservation(ctx context.Context, tokens, answer int) *Reservatio
 	if m.account.Free {
 		b = nil
 	}
-	return &Reservation{reservation{leave: func() {}, budget: b,
-		estimate: InBatches(m.account.Prices, m.Name(), 1, Usage{InputTokens: tokens, OutputTokens: answer})}}
+	return &Reservation{budget: b,
+		estimate: InBatches(m.account.Prices, m.Name(), 1, Usage{InputTokens: tokens, OutputTokens: answer})}
 }
 
 // InBatches estimates the spend of questions of "provider/model" that are running in batches.
@@ -141,24 +138,6 @@ func InBatches(prices map[string]Price, model string, questions int, u Usage) re
 	_, name, _ := strings.Cut(model, "/")
 	price, _ := priceOf(prices, name, TierBatch)
 	return reverie.Spend{Calls: questions, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostUSD: price.Cost(u)}
-}
-
-// Settle writes the row of the answer, and counts it instead of the estimate.
-func (r *Reservation) Settle(row reverie.Call, write func() bool) {
-	if r == nil {
-		write()
-		return
-	}
-	r.of.settle(row, write)
-	r.of.budget.batched(r.of.estimate, -1)
-}
-
-// Release releases the estimate of a question that is not answered.
-func (r *Reservation) Release() {
-	if r != nil && !r.of.settled {
-		r.of.release()
-		r.of.budget.batched(r.of.estimate, -1)
-	}
 }
 
 // BudgetSpent returns the [*reverie.BudgetError] if the context's budget is spent, without counting running calls;

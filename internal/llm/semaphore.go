@@ -136,9 +136,10 @@ func (d *slot) ask(ctx context.Context) (back func()) {
 	}
 }
 
-// reservation is the permission for an attempt: a place until it is answered, and the reserved spend.
-type reservation struct {
-	leave    func() // releases the place
+// Reservation is the permission for an attempt: a place until it is answered, and the reserved spend. That of a
+// question in a batch takes no place.
+type Reservation struct {
+	leave    func() // releases the place; nil in a batch
 	budget   *Budget
 	estimate reverie.Spend
 	settled  bool
@@ -146,7 +147,7 @@ type reservation struct {
 
 // begin waits for a place, and starts a call with that estimate, or says which limit is spent. The caller must
 // release the result.
-func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) (*reservation, error) {
+func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) (*Reservation, error) {
 	var stop <-chan struct{}
 	if d := slotOf(ctx); d != nil && a.Calls != nil {
 		stop = d.stop
@@ -159,32 +160,43 @@ func (a *Account) begin(ctx context.Context, b *Budget, estimate reverie.Spend) 
 		leave()
 		return nil, err
 	}
-	r := &reservation{leave: leave, budget: b, estimate: estimate}
+	r := &Reservation{leave: leave, budget: b, estimate: estimate}
 	select {
 	case <-stop: // stop was closed while the ledger was read
-		r.release()
+		r.Release()
 		return nil, errStopped
 	default:
 		return r, nil
 	}
 }
 
-// settle writes a call's row, and counts it instead of the estimate. write reports whether the ledger has the row.
-func (r *reservation) settle(row reverie.Call, write func() bool) {
-	if r.budget == nil {
+// Settle writes a call's row, and counts it instead of the estimate. write reports whether the ledger has the row.
+func (r *Reservation) Settle(row reverie.Call, write func() bool) {
+	if r == nil || r.budget == nil {
 		write()
 		return
 	}
 	r.budget.day.settle(r.estimate, row, write)
-	r.budget.run.end(r.estimate, &row)
-	r.settled = true
+	r.end(&row)
 }
 
-// release releases the place, and the estimate of a call that was not made.
-func (r *reservation) release() {
-	r.leave()
+// Release releases the place, and the estimate of a call that was not made.
+func (r *Reservation) Release() {
+	if r == nil {
+		return
+	}
+	if r.leave != nil {
+		r.leave()
+	}
 	if r.budget != nil && !r.settled {
 		r.budget.day.release(r.estimate)
-		r.budget.run.end(r.estimate, nil)
+		r.end(nil)
+	}
+}
+
+func (r *Reservation) end(row *reverie.Call) {
+	r.budget.run.end(r.estimate, row)
+	if r.settled = true; r.leave == nil {
+		r.budget.batched(r.estimate, -1)
 	}
 }

@@ -210,13 +210,21 @@ func (s *Server) refused(resp *http.Response) *Fault {
 	} else if words := s.Told(string(body)); words != "" {
 		f.Words += ": " + words
 	}
-	after := resp.Header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(after); err == nil {
-		f.After = time.Duration(min(max(seconds, 0), 1<<20)) * time.Second
-	} else if at, err := http.ParseTime(after); err == nil {
-		f.After = max(at.Sub(s.Now()), 0)
-	}
+	f.After = RetryAfter(resp.Header, s.Now())
 	return f
+}
+
+// RetryAfter returns the delay that a server requests, in seconds or as a date; 0 if none.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	after := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(after); err == nil {
+		return time.Duration(min(max(seconds, 0), 1<<20)) * time.Second
+	}
+	at, err := http.ParseTime(after)
+	if err != nil {
+		return 0
+	}
+	return max(at.Sub(now), 0)
 }
 
 // Told returns a server's words for display and logs: see [Masked].

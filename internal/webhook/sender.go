@@ -21,6 +21,7 @@ import (
 	"code.dny.dev/ssrf"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"reverie/internal/remote"
 	"reverie/internal/reverie"
 )
 
@@ -133,7 +134,7 @@ func (s *Sender) Send(ctx context.Context, address string, key []byte, id string
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, 4096) // so that the connection can be reused
 	_ = resp.Body.Close()
-	switch a = (Answer{resp.StatusCode, s.retryAfter(resp.Header)}); {
+	switch a = (Answer{resp.StatusCode, remote.RetryAfter(resp.Header, s.Now())}); {
 	case a.Status < 300:
 		return a, nil
 	case a.Status < 400:
@@ -141,19 +142,6 @@ func (s *Sender) Send(ctx context.Context, address string, key []byte, id string
 			"give the address of where it is", a.Status)
 	}
 	return a, fmt.Errorf("the webhook answered HTTP %d", a.Status)
-}
-
-// retryAfter parses Retry-After, in seconds or as a date; 0 if there is none.
-func (s *Sender) retryAfter(h http.Header) time.Duration {
-	text := h.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil {
-		return time.Duration(min(max(seconds, 0), 1<<20)) * time.Second
-	}
-	at, err := http.ParseTime(text)
-	if err != nil {
-		return 0
-	}
-	return max(at.Sub(s.Now()), 0)
 }
 
 // cause says why there is no answer. It repeats nothing that was received, because the owner of a webhook must not read

@@ -156,27 +156,54 @@ func (c *Reader) note(part export.Part) error {
 	return nil
 }
 
-// Kinds of messages that are not plain text.
-const (
-	image     = "1"
-	voice     = "2"
-	video     = "3"
-	file      = "4"
-	sticker   = "5"
-	link      = "7"
-	location  = "8"
-	redPacket = "20"
-	transfer  = "21"
-	poke      = "22"
-	call      = "23"
-	share     = "24"
-	reply     = "25"
-	forward   = "26"
-	contact   = "27"
-	system    = "80"
-	recalled  = "81"
-	other     = "99" // any other kind
-)
+// kind is a kind of messages that are not plain text.
+type kind struct {
+	event bool // nobody wrote it
+	text  func(content string) string
+}
+
+// kinds are the kinds by their numbers. An unknown kind counts as text.
+var kinds = map[export.Text]kind{
+	"1":      {text: export.Caption},             // image
+	"2":      {text: export.Caption},             // voice
+	"3":      {text: export.Caption},             // video
+	"4":      {text: export.Caption},             // file
+	"5":      {text: export.Caption},             // sticker
+	"7":      {text: export.WithoutPlaceholders}, // link
+	"8":      {text: export.Caption},             // location
+	"20":     {event: true},                      // red packet
+	"21":     {event: true},                      // transfer
+	"22":     {event: true},                      // poke
+	"23":     {event: true},                      // call
+	"24":     {text: export.WithoutPlaceholders}, // share
+	"25":     {text: answer},
+	"26":     {text: forwarded},
+	"27":     {text: export.Caption}, // contact
+	"80":     {event: true},          // system
+	recalled: {event: true, text: func(string) string { return "" }},
+	"99":     {text: other},
+}
+
+const recalled = "81"
+
+func answer(content string) string {
+	return export.UnlessPlaceholder(export.QuotedReply.ReplaceAllString(content, ""))
+}
+
+func forwarded(content string) string {
+	if said := export.WithoutPlaceholders(content); said != "" {
+		return export.Forwarded("", said)
+	}
+	return ""
+}
+
+// other reads a message of any other kind, which may only say the kind.
+func other(content string) string {
+	if all := strings.TrimSpace(content); strings.HasPrefix(all, "[") && strings.IndexByte(all, ']') == len(all)-1 {
+		return ""
+	}
+	return export.UnlessPlaceholder(content)
+}
 
 // nobody is the author of the platform's own messages.
 const nobody = "SYSTEM"
@@ -202,9 +229,13 @@ func (c *Reader) record(part export.Part) (r export.Record, err error) {
 	if err := export.Needs(export.OwnID, err, string(m.Sender)); err != nil {
 		return r, err
 	}
-	r = export.Record{Chat: c.Chat, Place: part.Place, Event: m.Sender == nobody || events[string(m.Type)]}
+	of := kinds[m.Type]
+	if of.text == nil {
+		of.text = export.UnlessPlaceholder
+	}
+	r = export.Record{Chat: c.Chat, Place: part.Place, Event: m.Sender == nobody || of.event}
 	r.Message = reverie.Message{ID: string(m.ID), AuthorID: string(m.Sender), SentAt: at,
-		Author: string(cmp.Or(m.Nickname, m.Name)), Text: text(string(m.Type), string(m.Content)), ReplyTo: string(m.ReplyTo)}
+		Author: string(cmp.Or(m.Nickname, m.Name)), Text: of.text(string(m.Content)), ReplyTo: string(m.ReplyTo)}
 	if r.Gone = m.Type == recalled && m.ID != ""; m.ID == "" {
 		r.Message.ID = c.IDs.ID(c.Chat.ID, string(m.Time), string(m.Sender))
 	}
@@ -212,31 +243,4 @@ func (c *Reader) record(part export.Part) (r export.Record, err error) {
 		r.Message.Author = cmp.Or(c.names[string(m.Sender)], string(m.Sender))
 	}
 	return r, nil
-}
-
-// events are the kinds that nobody wrote.
-var events = map[string]bool{redPacket: true, transfer: true, poke: true, call: true, system: true, recalled: true}
-
-// text returns the text of a message of a kind. An unknown kind counts as text.
-func text(kind, content string) string {
-	switch kind {
-	case recalled:
-		return ""
-	case image, voice, video, file, sticker, location, contact:
-		return export.Caption(content)
-	case link, share:
-		return export.WithoutPlaceholders(content)
-	case other:
-		if all := strings.TrimSpace(content); strings.HasPrefix(all, "[") && strings.IndexByte(all, ']') == len(all)-1 {
-			return "" // it only says the kind
-		}
-	case forward:
-		if said := export.WithoutPlaceholders(content); said != "" {
-			return export.Forwarded("", said)
-		}
-		return ""
-	case reply:
-		return export.UnlessPlaceholder(export.QuotedReply.ReplaceAllString(content, ""))
-	}
-	return export.UnlessPlaceholder(content)
 }

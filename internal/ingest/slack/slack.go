@@ -1,6 +1,6 @@
 // Package slack reads the export of a workspace's owner: lists of users and channels, and one folder per channel
 // with one file per day. Messages of a channel are identified by their time, which is unique in the channel; ids of
-// chats are Slack's own.
+// chats are Slack's own. It also reads slackdump's files, which hold the same messages.
 package slack
 
 import (
@@ -131,19 +131,6 @@ type reader struct {
 func newReader(t *export.Teller) *reader {
 	return &reader{Teller: t, names: slackNames{users: map[string]slackUser{}, channels: map[string]string{}}}
 }
-
-// Reader reads messages in the form of Slack's API from other programs' files.
-type Reader struct{ in *reader }
-
-func NewReader(t *export.Teller) Reader { return Reader{newReader(t)} }
-
-// User records a user, Chat a conversation; Message passes on a message.
-func (r Reader) User(part export.Part) { r.in.user(part) }
-func (r Reader) Chat(part export.Part) export.Chat {
-	chat, _ := r.in.chat(part)
-	return chat
-}
-func (r Reader) Message(chat export.Chat, part export.Part) error { return r.in.record(chat, part) }
 
 // lists reads the names for the ids in one folder, and adds the chats under the paths of their folders.
 func (s *reader) lists(files fs.FS, root string, chats map[string]export.Chat) error {

@@ -262,10 +262,10 @@ func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) e
 	r.Message = reverie.Message{ID: string(m.ID), SentAt: at, EditedAt: cmp.Or(m.EditUnix, m.Edited).When(zone)}
 	if m.Type != "message" {
 		r.Event = true
-		r.Message.AuthorID, r.Message.Author = peer(cmp.Or(m.ActorID, m.FromID)), string(cmp.Or(m.Actor, m.From))
+		r.Message.AuthorID, r.Message.Author = string(cmp.Or(m.ActorID, m.FromID)), string(cmp.Or(m.Actor, m.From))
 		r.Message.Text = m.happened()
 	} else {
-		r.Message.AuthorID, r.Message.Author = peer(m.FromID), string(cmp.Or(m.From, m.Author))
+		r.Message.AuthorID, r.Message.Author = string(m.FromID), string(cmp.Or(m.From, m.Author))
 		r.Message.Text = m.said()
 		buttons := bytes.HasPrefix(m.Buttons, []byte("["))
 		r.Bot = c.kind == "bot_chat" && r.Message.AuthorID == c.chat.ID || buttons && m.ViaBot == ""
@@ -315,19 +315,6 @@ func (escapes) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error
 		nSrc += take
 	}
 	return nDst, nSrc, nil
-}
-
-// peer returns the id of an author or chat. Exports before 2021 contain only the number; for chats, the bits above
-// the 32nd are the kind.
-func peer(id export.Text) string {
-	n, err := strconv.ParseInt(string(id), 10, 64)
-	switch kind := n >> 32; {
-	case err != nil:
-		return string(id)
-	case kind == 1, kind == 2:
-		return []string{"", "chat", "channel"}[kind] + strconv.FormatInt(n&(1<<32-1), 10)
-	}
-	return "user" + string(id)
 }
 
 // happened returns a short description of a service message.

@@ -1,6 +1,4 @@
-// Package slackdump reads slackdump's files: its dumps, one JSON file per conversation, and its archives of
-// recorded chunks, JSON Lines in .json.gz or .jsonl.gz. Ids are Slack's own, as in package slack.
-package slackdump
+package slack
 
 import (
 	"bufio"
@@ -17,47 +15,39 @@ import (
 	"reverie/internal/ingest/export"
 )
 
-// Slack reads what Slack's API returns: users, conversations, messages.
-type Slack interface {
-	User(part export.Part)
-	Chat(part export.Part) export.Chat
-	Message(chat export.Chat, part export.Part) error
-}
-
-// Format describes slackdump's files; slack creates the reader of Slack's own messages.
-func Format(slack func(*export.Teller) Slack) export.Format {
-	return export.Format{
-		Name:   "slackdump",
-		Title:  "slackdump: dump or archive of chunks, but not SQLite",
-		Signs:  signs,
-		Folder: knows,
-		Tell: func(t *export.Teller, src export.Source) error {
-			return (&reader{Teller: t, slack: slack(t), chats: map[string]export.Chat{}}).tell(src)
-		},
-	}
+// Dump describes slackdump's files: its dumps, one JSON file per conversation, and its archives of recorded chunks,
+// JSON Lines in .json.gz or .jsonl.gz.
+var Dump = export.Format{
+	Name:   "slackdump",
+	Title:  "slackdump: dump or archive of chunks, but not SQLite",
+	Signs:  dumpSigns,
+	Folder: knowsDump,
+	Tell: func(t *export.Teller, src export.Source) error {
+		return (&dumpReader{reader: newReader(t), chats: map[string]export.Chat{}}).tell(src)
+	},
 }
 
 var (
 	dumped = export.Sign{Sure: 95, Paths: "channel_id name messages[].ts"}
 	chunks = export.Sign{Sure: 95, Paths: "t ts id m[].ts"}
 	// beside are the signs of chunks without messages.
-	beside = []export.Sign{{Sure: 90, Paths: "t ts u[].id"}, {Sure: 90, Paths: "t ts ch[].id"}, {Sure: 90, Paths: "t ts ci.id"}}
-	signs  = append([]export.Sign{dumped, chunks}, beside...)
+	beside    = []export.Sign{{Sure: 90, Paths: "t ts u[].id"}, {Sure: 90, Paths: "t ts ch[].id"}, {Sure: 90, Paths: "t ts ci.id"}}
+	dumpSigns = append([]export.Sign{dumped, chunks}, beside...)
 )
 
 // conversations finds the files of an archive or of dumps; those with users come first.
 func conversations(files fs.FS) []string {
 	list := export.KnownFiles(files, []string{".json", ".json.gz", ".jsonl.gz", ".jsonl"}, func(head []byte) bool {
 		plain, _ := io.ReadAll(unzipped(bytes.NewReader(head))) // it is cut off
-		return export.Surest(plain, signs...) > 0
+		return export.Surest(plain, dumpSigns...) > 0
 	})
 	rank := map[string]int{"users.json.gz": -2, "channels.json.gz": -1}
 	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(rank[path.Base(a)], rank[path.Base(b)]) })
 	return list
 }
 
-// knows accepts a folder as a whole if its files depend on each other for names.
-func knows(files fs.FS) int {
+// knowsDump accepts a folder as a whole if its files depend on each other for names.
+func knowsDump(files fs.FS) int {
 	for _, name := range conversations(files) {
 		_, err := fs.Stat(files, path.Join(path.Dir(name), "users.json"))
 		if err == nil || path.Ext(name) == ".gz" {
@@ -78,13 +68,13 @@ func unzipped(r io.Reader) io.Reader {
 	return in
 }
 
-func (r *reader) tell(src export.Source) error {
+func (r *dumpReader) tell(src export.Source) error {
 	if src.Files == nil {
 		return r.file(src.Head, src.Reader)
 	}
 	for _, name := range conversations(src.Files) {
 		// Dumps may have a separate file with the list of users.
-		_ = export.EachPart(src.Files, path.Join(path.Dir(name), "users.json"), r.slack.User, "[]")
+		_ = export.EachPart(src.Files, path.Join(path.Dir(name), "users.json"), r.user, "[]")
 		err := r.File(src.Files, name, func(f io.Reader) error {
 			in := bufio.NewReaderSize(unzipped(f), export.HeadSize)
 			head, _ := in.Peek(export.HeadSize) // an error will occur again when it is read
@@ -97,20 +87,19 @@ func (r *reader) tell(src export.Source) error {
 	return nil
 }
 
-type reader struct {
-	*export.Teller
-	slack Slack
+type dumpReader struct {
+	*reader
 	chats map[string]export.Chat
 }
 
-func (r *reader) file(head []byte, in io.Reader) error {
+func (r *dumpReader) file(head []byte, in io.Reader) error {
 	if export.Surest(head, dumped) > 0 {
 		return r.dump(export.JSONParts(in, "channel_id", "name", "messages[]"))
 	}
 	return r.Each(export.JSONLines(in), r.chunk)
 }
 
-func (r *reader) chat(id string) export.Chat {
+func (r *dumpReader) named(id string) export.Chat {
 	if c, known := r.chats[id]; known {
 		return c
 	}
@@ -118,7 +107,7 @@ func (r *reader) chat(id string) export.Chat {
 }
 
 // dump passes on a conversation in one document.
-func (r *reader) dump(parts export.Parts) error {
+func (r *dumpReader) dump(parts export.Parts) error {
 	var id, name string
 	return r.Each(parts, func(part export.Part) error {
 		switch part.Pattern {
@@ -132,13 +121,13 @@ func (r *reader) dump(parts export.Parts) error {
 		if id == "" {
 			return r.NoChat(part.Place, "channel_id")
 		}
-		return r.message(export.Chat{ID: id, Name: export.Shortened(cmp.Or(name, r.chat(id).Name))}, part)
+		return r.message(export.Chat{ID: id, Name: export.Shortened(cmp.Or(name, r.named(id).Name))}, part)
 	})
 }
 
 // message passes on a message, and the replies that a dump nests in it.
-func (r *reader) message(chat export.Chat, part export.Part) error {
-	err := r.SkipBad(part.Place, r.slack.Message(chat, part))
+func (r *dumpReader) message(chat export.Chat, part export.Part) error {
+	err := r.SkipBad(part.Place, r.record(chat, part))
 	if err != nil {
 		return err
 	}
@@ -146,10 +135,10 @@ func (r *reader) message(chat export.Chat, part export.Part) error {
 	return r.all(chat, part.Place+", answers", answers)
 }
 
-func (r *reader) all(chat export.Chat, within string, messages []json.RawMessage) error {
+func (r *dumpReader) all(chat export.Chat, within string, messages []json.RawMessage) error {
 	for i, raw := range messages {
 		part := export.Part{Place: fmt.Sprintf("%s %d", within, i+1), Value: raw}
-		if err := r.SkipBad(part.Place, r.slack.Message(chat, part)); err != nil {
+		if err := r.SkipBad(part.Place, r.record(chat, part)); err != nil {
 			return err
 		}
 	}
@@ -157,7 +146,7 @@ func (r *reader) all(chat export.Chat, within string, messages []json.RawMessage
 }
 
 // chunk handles one recorded answer of Slack's API: messages of a channel or thread, users, channels.
-func (r *reader) chunk(part export.Part) error {
+func (r *dumpReader) chunk(part export.Part) error {
 	var c struct {
 		Type     export.Text       `json:"t"`
 		Channel  export.Text       `json:"id"`
@@ -173,13 +162,13 @@ func (r *reader) chunk(part export.Part) error {
 		return export.Missing("type", "t")
 	}
 	for _, u := range c.Users {
-		r.slack.User(export.Part{Value: u})
+		r.user(export.Part{Value: u})
 	}
 	if c.Info != nil {
 		c.Channels = append(c.Channels, c.Info)
 	}
 	for _, raw := range c.Channels {
-		if chat := r.slack.Chat(export.Part{Value: raw}); chat.ID != "" && len(r.chats) < export.MaxNames {
+		if chat, _ := r.reader.chat(export.Part{Value: raw}); chat.ID != "" && len(r.chats) < export.MaxNames {
 			r.chats[chat.ID] = chat
 		}
 	}
@@ -187,7 +176,7 @@ func (r *reader) chunk(part export.Part) error {
 	if len(c.Messages) == 0 || c.Type != messages && c.Type != thread {
 		return nil
 	}
-	chat := r.chat(string(c.Channel))
+	chat := r.named(string(c.Channel))
 	if chat.ID == "" {
 		return export.Missing("chat", "id")
 	}
