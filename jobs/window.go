@@ -87,6 +87,18 @@ func (c Calendar) Dates(since, until time.Time) (first, last reverie.Window, who
 	return first, last, since.Equal(first.Since) && until.Equal(last.Until)
 }
 
+// Span returns the dates of a window as text, with a dash between several; "" if it does not cover whole dates.
+func (c Calendar) Span(since, until time.Time, dash string) string {
+	first, last, whole := c.Dates(since, until)
+	switch {
+	case !whole:
+		return ""
+	case first.Date == last.Date:
+		return first.Date
+	}
+	return first.Date + dash + last.Date
+}
+
 // Window returns the window of a date, YYYY-MM-DD. A date that cannot be parsed, or that the group's calendar does not
 // have, is a [reverie.ErrInvalid].
 func (c Calendar) Window(date string) (reverie.Window, error) {

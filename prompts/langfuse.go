@@ -182,18 +182,13 @@ var dataAlone = text.NewPattern(`^\s*\{\{\s*data\s*\}\}\s*$`)
 // readChat parses the messages of a chat prompt, and returns the JSON that is hashed.
 func readChat(key string, raw json.RawMessage) (*promptText, string, error) {
 	var messages []struct {
-		Type    string `json:"type"`
+		Type    string `json:"type,omitempty"` // it is not hashed
 		Role    string `json:"role"`
 		Content string `json:"content"`
 	}
 	if err := json.Unmarshal(raw, &messages); err != nil {
 		return nil, "", fmt.Errorf("its messages cannot be read: %w", err)
 	}
-	type message struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
-	}
-	var plain []message
 	var system []string
 	users := 0
 	for i, m := range messages {
@@ -210,12 +205,12 @@ func readChat(key string, raw json.RawMessage) (*promptText, string, error) {
 		default:
 			return nil, "", fmt.Errorf("its message %d has role %.20q; write system messages and at most one of the user", i+1, m.Role)
 		}
-		plain = append(plain, message{m.Role, m.Content})
+		messages[i].Type = ""
 	}
 	if len(system) == 0 {
 		return nil, "", errors.New("it has no system message, which is what our text stands in")
 	}
-	source, err := encode(plain)
+	source, err := encode(messages)
 	if err != nil {
 		return nil, "", fmt.Errorf("its messages cannot be written as JSON: %w", err)
 	}

@@ -115,11 +115,7 @@ type Rendered struct {
 // operator also replaces the built-in short text (memory_evolve.small.en.md), unless dir has a short one too.
 func Open(dir string) (*Set, error) {
 	s := &Set{texts: map[string]*promptText{}}
-	names, err := fs.Glob(embedded, "*.md")
-	if err != nil {
-		return nil, fmt.Errorf("list embedded prompts: %w", err)
-	}
-	for _, name := range names {
+	for _, name := range files() {
 		raw, err := embedded.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read embedded prompt %s: %w", name, err)
@@ -146,9 +142,9 @@ func (s *Set) override(dir string) error {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		if !slices.Contains(s.files(), e.Name()) {
+		if !slices.Contains(files(), e.Name()) {
 			errs = append(errs, fmt.Errorf("prompt file %s: %w: no prompt has this name; use one of %s",
-				path, reverie.ErrConfiguration, strings.Join(s.files(), ", ")))
+				path, reverie.ErrConfiguration, strings.Join(files(), ", ")))
 			continue
 		}
 		raw, err := os.ReadFile(path)
@@ -163,7 +159,7 @@ func (s *Set) override(dir string) error {
 }
 
 // files lists the file names that an override may have.
-func (s *Set) files() []string {
+func files() []string {
 	names, _ := fs.Glob(embedded, "*.md") // the pattern is constant and valid
 	return names
 }

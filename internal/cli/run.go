@@ -47,7 +47,7 @@ func waiting(r reverie.Run) string {
 
 // windowOf names a run's window in a table: by its dates, otherwise by its instants.
 func windowOf(r reverie.Run, cal jobs.Calendar) string {
-	if dates := datesOf(r, cal); dates != "" {
+	if dates := cal.Span(r.WindowSince, r.WindowUntil, ".."); dates != "" {
 		return dates
 	}
 	switch {
@@ -57,18 +57,6 @@ func windowOf(r reverie.Run, cal jobs.Calendar) string {
 		return Stamp(r.WindowSince) + ".." + r.WindowUntil.UTC().Format("01-02 15:04")
 	}
 	return Stamp(r.WindowSince) + ".." + Stamp(r.WindowUntil)
-}
-
-// datesOf returns the dates of the group's calendar in a run's window, "" if it is not whole dates.
-func datesOf(r reverie.Run, cal jobs.Calendar) string {
-	first, last, whole := cal.Dates(r.WindowSince, r.WindowUntil)
-	switch {
-	case !whole:
-		return ""
-	case first.Date == last.Date:
-		return first.Date
-	}
-	return first.Date + ".." + last.Date
 }
 
 // USD formats an amount of money. Zero is "", and a small amount is not shown as zero.
@@ -117,7 +105,7 @@ func (con *Console) PrintRun(d reverie.RunDetail, g reverie.GroupEntry, cal jobs
 		Chunks       []reverie.Chunk
 		Calls        []reverie.Call
 		Held         []heldPlan
-	}{Run: d.Run, Dates: datesOf(d.Run, cal), Spent: spent(d.Spend), Changes: d.Changes,
+	}{Run: d.Run, Dates: cal.Span(d.Run.WindowSince, d.Run.WindowUntil, ".."), Spent: spent(d.Spend), Changes: d.Changes,
 		Entities: con.entityChanges(d.Entities, d.Names), Facts: runFacts(d.Decisions, d.Held), Chunks: d.Chunks, Calls: d.Calls}
 	if d.Run.Job == reverie.JobPropose { // it has read no messages
 		page.Chunks = nil

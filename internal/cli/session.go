@@ -35,10 +35,10 @@ func (con *Console) PrintSessions(list []SessionEntry, f reverie.SessionFilter, 
 		Sessions []SessionEntry
 		Filter   reverie.SessionFilter
 	}{list, f})
-	if shown := f.Offset + len(list); err == nil && shown < total {
-		err = con.Say("%d of %s; go on with --offset %d\n", len(list), Plural(total, "session"), shown)
+	if err != nil {
+		return err
 	}
-	return err
+	return con.more(f.Offset, len(list), total)
 }
 
 // SessionDetail is everything known about a session.

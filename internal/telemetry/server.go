@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -42,8 +43,7 @@ func (s *Server) Start(ctx context.Context) (addr string, err error) {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen)
 	if err != nil {
-		return "", fmt.Errorf("[http] listen %q: %w: %w: write an address of this machine and a free port, such as "+
-			"127.0.0.1:8470, or leave the setting empty for no server", s.Listen, err, reverie.ErrConfiguration)
+		return "", s.explain(err)
 	}
 	s.serve(listener)
 	return listener.Addr().String(), nil
@@ -77,6 +77,19 @@ func (s *Server) serve(listener net.Listener) {
 			log.Error("the HTTP server ended; nothing is answered until a restart", "error", err)
 		}
 	}()
+}
+
+func (s *Server) explain(err error) error {
+	hint := "write an address and a port, such as 127.0.0.1:8470"
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		hint = "another process has it: stop that one, choose another port, or leave the setting empty for no server"
+	case errors.Is(err, syscall.EACCES):
+		hint = "this user may not listen there: choose a port from 1024 on"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		hint = "no interface of this machine has that address: choose another, or none for all interfaces, such as :8470"
+	}
+	return fmt.Errorf("[http] listen %q: %w: %w: %s", s.Listen, err, reverie.ErrConfiguration, hint)
 }
 
 // Stopping makes /readyz report it, while everything else continues.

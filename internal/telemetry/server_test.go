@@ -148,10 +148,10 @@ func TestListenErrors(t *testing.T) {
 	}
 	defer taken.Close()
 	for listen, hint := range map[string]string{
-		taken.Addr().String(): "address already in use",
-		"192.0.2.1:8470":      "an address of this machine",
-		"8470":                "write an address of this machine and a free port",
-		"127.0.0.1:99999":     "write an address of this machine and a free port",
+		taken.Addr().String(): "another process has it",
+		"192.0.2.1:8470":      "no interface of this machine",
+		"8470":                "write an address and a port",
+		"127.0.0.1:99999":     "write an address and a port",
 	} {
 		s := &Server{Listen: listen}
 		_, err := s.Start(t.Context())

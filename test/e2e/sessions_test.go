@@ -28,7 +28,7 @@ func TestSessions(t *testing.T) {
 	if doc["total"] != 3.0 || first["session_id"] != later || first["cut"] != true || first["due"] != false || first["asking"] != true || first["new"].(object)["messages"] != 1.0 {
 		t.Errorf("the list is %v", doc)
 	}
-	s.run("sessions", "list", "--limit", "1").want(t, 0).shows(t, "1 of 3 sessions; go on with --offset 1")
+	s.run("sessions", "list", "--limit", "1").want(t, 0).shows(t, "1 to 1 of 3; go on with --offset 1")
 	s.run("sessions", "show", "s1").want(t, 0).silent(t).shows(t, "s1  of g1\n", "3 of 5 turns, ", " of 12,000 tokens, 0 of 24 tool calls", "word for word", "Lin: note Lin drinks tea", "Bot (assistant): All right")
 	s.run("sessions", "show", later).want(t, 0).shows(t, "cut by silence", "the newest question has no answer yet")
 

@@ -82,23 +82,7 @@ func cached[V any](cache *lru.Cache[string, V], key string, build func() V) V {
 // validTokens maps hashes of credentials to tokens, if they were valid when they were last looked up. Each request still
 // looks them up, within the token's rate. A sender without valid credentials may query the database only within the
 // rate of its address.
-type validTokens struct {
-	good *lru.Cache[[sha256.Size]byte, string]
-}
-
-// of returns the token for which credentials were valid.
-func (l validTokens) of(given string) (tokenID string, good bool) {
-	return l.good.Get(sha256.Sum256([]byte(given)))
-}
-
-// note records the token of valid credentials, "" for invalid ones.
-func (l validTokens) note(given, tokenID string) {
-	if hash := sha256.Sum256([]byte(given)); tokenID != "" {
-		l.good.Add(hash, tokenID)
-	} else {
-		l.good.Remove(hash)
-	}
-}
+type validTokens = *lru.Cache[[sha256.Size]byte, string]
 
 // credentials returns the token of a request, or its session below /ui/, "" for none.
 func (x *exchange) credentials() string {
@@ -121,7 +105,7 @@ func (x *exchange) suspect() time.Duration {
 	if given == "" {
 		return 0
 	}
-	key, good := x.validTokens.of(given)
+	key, good := x.validTokens.Get(sha256.Sum256([]byte(given)))
 	if !good {
 		key = x.address()
 	}
@@ -130,8 +114,14 @@ func (x *exchange) suspect() time.Duration {
 
 // known records the result of the lookup.
 func (x *exchange) known(err error) error {
-	if given := x.credentials(); given != "" && (err == nil || isUnauthorized(err)) {
-		x.validTokens.note(given, x.caller.TokenID)
+	given := x.credentials()
+	hash := sha256.Sum256([]byte(given))
+	switch {
+	case given == "" || err != nil && !isUnauthorized(err):
+	case x.caller.TokenID != "":
+		x.validTokens.Add(hash, x.caller.TokenID)
+	default:
+		x.validTokens.Remove(hash)
 	}
 	return err
 }

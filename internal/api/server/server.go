@@ -78,7 +78,7 @@ func New(opts Options) (*Server, error) {
 	}
 	opts = opts.withDefaults()
 	s := &Server{opts: opts, limits: newLimits(opts.RequestsPerSecond),
-		validTokens: validTokens{recent[[sha256.Size]byte, string]()},
+		validTokens: recent[[sha256.Size]byte, string](),
 		busy:        newBudget(math.MaxInt64, int64(max(1, opts.MaxConns/2))),
 		bodies:      newBudget(opts.MaxBodies, opts.MaxBodies/2), nobody: newBudget(strangers, strangers/2),
 		turns: newTurns(opts.MaxWorking), streams: &streams{open: map[*body]struct{}{}}}

@@ -28,9 +28,13 @@ func (s *site) runPage(v *visit) (any, error) {
 		return nil, err
 	}
 	v.title = v.runTitle(reply.Run)
+	window := "" // in a calendar that cannot be read
+	if cal, err := jobs.CalendarOf(v.Group.Group); err == nil {
+		window = cal.Span(reply.Run.WindowSince, reply.Run.WindowUntil, " – ")
+	}
 	d := runPageView{runView: runView{reverie.RunEntry{Run: reply.Run, Spend: reply.Spend}, v.May(reverie.ScopeWrite)},
 		Reply:  reply,
-		Window: datesOf(reply.Run, v.Group.Group), Held: v.heldOf(reply)}
+		Window: window, Held: v.heldOf(reply)}
 	for _, c := range reply.Changes {
 		d.Changes = append(d.Changes, newChange(v.Group.ID, c, v.Zone()))
 	}
@@ -60,22 +64,6 @@ func (d runPageView) Refused() []reverie.Refusal {
 		list = append(list, c.Refusals...)
 	}
 	return list
-}
-
-// datesOf returns the dates of the group's current calendar in a run's window, "" if the window is not whole dates.
-func datesOf(r reverie.Run, g reverie.Group) string {
-	cal, err := jobs.CalendarOf(g)
-	if err != nil {
-		return ""
-	}
-	first, last, whole := cal.Dates(r.WindowSince, r.WindowUntil)
-	switch {
-	case !whole:
-		return ""
-	case first.Date == last.Date:
-		return first.Date
-	}
-	return first.Date + " – " + last.Date
 }
 
 // runsPerPage is the number of runs on a page.

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"errors"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,7 +19,6 @@ type rule struct {
 	group   int     // the capturing group that is the secret; 0 for the first that matched
 	entropy float64 // bits a character that the secret must exceed
 	named   bool    // known by the service's name beside it, not by its own shape
-	first   bool    // each match begins with a keyword: it is tried there alone
 }
 
 type ruleSet struct {
@@ -84,26 +82,15 @@ func read() *ruleSet {
 
 func adapted(r known) rule {
 	expr := leadingNames.Replace(r.Regex)
-	name, _, named := strings.Cut(expr, `(?:[ \t\w.-]{0,20})`)
-	first := named && !strings.Contains(name, "(?i:") && !strings.Contains(expr, `|\b`) &&
-		allMatch(`\A`+name+`\z`, r.Keywords)
+	named := strings.Contains(expr, `(?:[ \t\w.-]{0,20})`)
 	expr = tail.Replace(joined.Replace(expr))
-	if first {
-		expr = `\A` + expr
-	}
 	return rule{
 		name:    r.ID,
 		re:      text.NewPattern(expr),
 		group:   r.SecretGroup,
 		entropy: r.Entropy,
 		named:   named,
-		first:   first,
 	}
-}
-
-func allMatch(expr string, words []string) bool {
-	re, err := regexp.Compile(`(?i)` + strings.ReplaceAll(expr, "(?-i:", "(?:"))
-	return err == nil && !slices.ContainsFunc(words, func(w string) bool { return !re.MatchString(w) })
 }
 
 // good tells a secret from a word of the same length: by its entropy where the rule asks

@@ -33,12 +33,6 @@ func (s *ruleSet) find(text string) []safety.Finding {
 	var done map[int]int // rule -> up to where it has looked
 	s.words.Each(text, func(i, start, end int) {
 		r := &s.rules[i]
-		if r.first {
-			if m := r.re.FindStringSubmatchIndex(text[start:min(len(text), end+after)]); m != nil {
-				found = r.add(found, text, start, m)
-			}
-			return
-		}
 		if done == nil {
 			done = map[int]int{}
 		}
@@ -52,26 +46,17 @@ func (s *ruleSet) find(text string) []safety.Finding {
 
 const (
 	before = 96   // bytes ahead of a keyword at which a match may begin; the longest rule needs 60
-	after  = 640  // bytes behind a keyword that are seen at first
-	limit  = 8192 // bytes behind a keyword that are ever seen
+	after  = 8192 // bytes behind a keyword that are seen
 )
 
 // look searches text from a byte on, to some way behind the keyword's end, and returns up
-// to where it has. What runs into the end of what it sees may go on: it looks further.
+// to where it has.
 func (r *rule) look(found []safety.Finding, text string, from, end int) ([]safety.Finding, int) {
-	for reach := after; ; reach *= 4 {
-		to := min(len(text), end+min(reach, limit))
-		part := text[from:to]
-		n, cut := len(found), false
-		for _, m := range r.re.FindAllStringSubmatchIndex(part, -1) {
-			cut = cut || m[1] == len(part) && to < len(text)
-			found = r.add(found, text, from, m)
-		}
-		if !cut || reach >= limit {
-			return found, to - min(before, to-end)
-		}
-		found = found[:n]
+	to := min(len(text), end+after)
+	for _, m := range r.re.FindAllStringSubmatchIndex(text[from:to], -1) {
+		found = r.add(found, text, from, m)
 	}
+	return found, to - min(before, to-end)
 }
 
 // add appends the secret in match m of text[at:], if it is one.
