@@ -35,7 +35,7 @@ func find(dir, what string, patterns ...string) ([]string, error) {
 func each[T any](files []string, take func(file string, no int, v T) error) error {
 	for _, file := range files {
 		if no, err := eachOf(file, take); err != nil {
-			return fmt.Errorf("%s: record %d: %w: %w: is this a whole file of the format that --dataset names?", file, no,
+			return fmt.Errorf("%s: record %d: %w; is this a whole file of the format that --dataset names?: %w", file, no,
 				err, reverie.ErrInvalid)
 		}
 	}
