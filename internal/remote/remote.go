@@ -203,7 +203,7 @@ func (s *Server) refused(resp *http.Response) *Fault {
 	f := &Fault{Status: status, Body: body, Words: "HTTP " + s.Told(resp.Status),
 		Passing: status == http.StatusTooManyRequests || status >= 500 || status == http.StatusRequestTimeout}
 	if to, err := resp.Location(); err == nil && status < 400 {
-		f.Words += ": it redirects to " + s.Told(to.Scheme+"://"+to.Host) +
+		f.Words += ": it redirects to " + s.Told(to.Scheme+"://"+to.Host+to.EscapedPath()) + // a query may have secrets
 			", which Reverie does not follow; use that address if it is right"
 	} else if words := s.Told(string(body)); words != "" {
 		f.Words += ": " + words
