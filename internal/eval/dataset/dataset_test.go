@@ -142,7 +142,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		if err != nil || !strings.Contains(string(raw), c.old) {
 			t.Fatalf("%s does not have %q: %v", c.file, c.old, err)
 		}
-		wants(t, c.format, dir, c.file, strings.Replace(string(raw), c.old, c.now, 1), c.want)
+		wants(t, c.format, dir, c.file, "\ufeff"+strings.Replace(string(raw), c.old, c.now, 1), c.want) // a mark is no mistake
 		wants(t, c.format, dir, c.file, "version https://git-lfs.github.com/spec/v1\n", "record 1: invalid character")
 		wants(t, c.format, dir, c.file, "", "record 1: EOF")
 	}

@@ -44,6 +44,7 @@ func each[T any](files []string, take func(file string, no int, v T) error) erro
 
 func eachOf[T any](file string, take func(file string, no int, v T) error) (no int, err error) {
 	data, err := os.ReadFile(file)
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	d := json.NewDecoder(bytes.NewReader(data))
 	array := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
 	if array {
