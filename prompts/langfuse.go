@@ -50,7 +50,7 @@ func (s *Set) With(ctx context.Context, l *Langfuse) (*Set, []string) {
 	server, err := remote.New(l.BaseURL, remote.Options{User: l.PublicKey, Token: l.SecretKey, MaxBytes: maxReply,
 		Timeout: cmp.Or(l.Timeout, 5*time.Second)})
 	if err != nil {
-		err = fmt.Errorf("[prompts.langfuse] base_url: %w", err)
+		err = fmt.Errorf("[prompts.langfuse] base_url: %w; keys go into public_key and secret_key", err)
 	} else {
 		defer server.Close()
 	}

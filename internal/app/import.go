@@ -359,6 +359,10 @@ func (a *App) Pull(ctx context.Context, o Pull, s ingest.Session) (*ingest.Resul
 		}
 	}
 	res := importer.Result()
+	if err == nil && res.Records == 0 && since.IsZero() && s.Messages > 0 {
+		a.Log.Warn("the server counts messages of this chat, but sent none; it may still prepare them: pull again later",
+			"chat", s.ID, "messages", s.Messages)
+	}
 	return &res, err
 }
 

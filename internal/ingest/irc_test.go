@@ -144,7 +144,13 @@ func TestIRCFiles(t *testing.T) {
 		"a channel's folder":    {in("/home/mira/#lathe", files("2026-01-15.log", clock)), "#lathe 15 hi"},
 		"no name at all":        {file("-", dated("15", "a")), "irc 15 a"},
 		"by the lines' dates":   {files("#lathe/b.log", dated("15", "a"), "#lathe/a.log", dated("16", "b")), "#lathe/a 16 b, #lathe/b 15 a"},
+		"day, month, year":      {files("#lathe-14-01-2026.log", clock, "#lathe-13-01-2026.log", clock), "#lathe 13 hi, #lathe 14 hi"},
+		"month, day, year":      {files("#lathe_01.15.2026.log", clock, "#lathe_01.01.2026.log", clock), "#lathe 01 hi, #lathe 15 hi"},
+		"without between":       {file("#lathe15012026.log", clock), "#lathe 15 hi"},
+		"the lines' dates":      {file("#lathe-05-11-2004.log", dated("15", "a")), "#lathe 15 a"},
 		"the month's name":      {file("#lathe.log.15Jan2026", clock), "#lathe 15 hi"},
+		"and between others":    {files("#lathe-2026-jan-14.log", clock, "#lathe_January 13, 2026.txt", clock, "#lathe.12.janvier.2026.log", clock), "#lathe 12 hi, #lathe 13 hi, #lathe 14 hi"},
+		"a clock like a year":   {file("#lathe-2026-01-15-2010.log", clock), "#lathe 15 hi"},
 		"a folder a month":      {files("#lathe/2026-01/15.log", clock, "#lathe/2026/01/14.log", clock), "#lathe 14 hi, #lathe 15 hi"},
 		"two signs between":     {files("2026__01__15__#lathe.txt", clock), "#lathe 15 hi"},
 		"a clock behind":        {files("#lathe-2026-01-15-10-11-12.log", clock), "#lathe 15 hi"},
@@ -170,6 +176,21 @@ func TestIRCFiles(t *testing.T) {
 				t.Errorf("told %s", told)
 			}
 		})
+	}
+}
+
+// TestIRCDayOrder: if the name of a file does not tell day from month, and the lines have no date, the import asks.
+func TestIRCDayOrder(t *testing.T) {
+	for asked, want := range map[string]string{"dmy": "2004-11-05 10:11:12", "mdy": "2004-05-11 10:11:12", "ymd": "", "": ""} {
+		got, err := timesIn(t, "irc", file("#lathe-05-11-2004.log", "[10:11:12] <mira> hi\n"), ingest.ReadOptions{DateOrder: asked})
+		if want == "" && (err == nil || !strings.Contains(err.Error(), "--date-order")) || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v", asked, got, err)
+		}
+	}
+	src := files("#lathe-05-11-2004.log", "[10:11:12] <mira> hi\n", "#lathe-13-11-2004.log", "[10:11:12] <mira> hi\n")
+	got, err := toldBy(t, "irc", src, ingest.ReadOptions{})
+	if told := strings.Join(got, "; "); err != nil || len(got) != 2 || !strings.Contains(told, "bad: broken file") {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

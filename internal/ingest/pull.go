@@ -336,7 +336,10 @@ type Server struct {
 func NewServer(address string, o ServerOptions) (*Server, error) {
 	s, err := remote.New(address, remote.Options{Token: o.Token, Timeout: cmp.Or(o.Timeout, 10*time.Minute),
 		MaxBytes: cmp.Or(o.MaxBytes, 256<<20), Attempts: 4, Backoff: time.Second, Patience: time.Minute, Now: o.Now, Wait: o.Wait})
-	return &Server{s, cmp.Or(o.PageSize, 1000)}, err
+	if err != nil {
+		return nil, fmt.Errorf("%w; give a token with --token-file or REVERIE_PULL_TOKEN: %w", err, reverie.ErrInvalid)
+	}
+	return &Server{s, cmp.Or(o.PageSize, 1000)}, nil
 }
 
 // Source returns the server's address without secrets.

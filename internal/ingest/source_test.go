@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+	koreanEUC "golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
 	"golang.org/x/text/encoding/unicode"
@@ -51,6 +52,7 @@ func open(t testing.TB, path string) *ingest.Input {
 // a stream and an archive alike.
 func TestEncodings(t *testing.T) {
 	chinese := strings.Repeat("[20:01] <老赵> 周四晚上我来烧窑，记得带釉料。\n", 30)
+	korean := strings.Repeat("2025년 3월 4일 오후 8:01, 민수 : 목요일 저녁에 가마를 굽자. 유약 가져와, 하하.\n", 30)
 	french := strings.Repeat("20:01 <Inès> déjà vu à la forêt, où l'été fût bref\n", 30)
 	utf16 := func(e unicode.Endianness, b unicode.BOMPolicy) encoding.Encoding { return unicode.UTF16(e, b) }
 	for name, c := range map[string]struct {
@@ -64,6 +66,7 @@ func TestEncodings(t *testing.T) {
 		"GB18030":             {chinese, simplifiedchinese.GB18030},
 		"GB18030, long":       {strings.Repeat(chinese, 100), simplifiedchinese.GB18030},
 		"GBK in JSON":         {`{"text":"` + strings.ReplaceAll(chinese, "\n", " ") + `"}`, simplifiedchinese.GBK},
+		"EUC-KR":              {korean, koreanEUC.EUCKR},
 		"Latin-1":             {french, charmap.ISO8859_1},
 		"Windows":             {french + "“€ 5 …”\n", charmap.Windows1252},
 		"plain":               {"plain\n", encoding.Nop},

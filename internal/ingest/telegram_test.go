@@ -140,6 +140,7 @@ func TestTelegramFiles(t *testing.T) {
 		"an account":      {file("x.json", account), "", []string{"user7 1 Mira: hi", "chat7 2 Mira: hi", "user1 3 Mira bot: hi", "channel7 4 Mira: hi", "saved1 5 Mira: hi"}},
 		"a chat by name":  {file("x.json", account), "News", []string{"channel7 4 Mira: hi"}},
 		"a folder":        {files("ChatExport/result.json", telegram(), "ChatExport (1)/result.json", chat("public_group", `"B"`, "3", "6"), "photos/x.json", "{}"), "", []string{"channel3 6 Mira: hi"}},
+		"before 2021":     {file("x.json", strings.ReplaceAll(chat("bot_chat", `"Pump"`, "1", "3"), `"user1"`, "1")), "", []string{"user1 3 Mira bot: hi"}},
 		"of a type to be": {file("x.json", chat("hologram", `"H"`, "3", "6")), "", []string{"peer3 6 Mira: hi"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,19 +44,17 @@ type Server struct {
 	client http.Client
 }
 
-// New returns a client of the server at an address. The error is reverie.ErrInvalid, and does not repeat the address,
-// which may contain a secret.
+// New returns a client of the server at an address. The error does not repeat the address, which may contain a secret.
+// The caller adds where secrets go, and what kind of error it is.
 func New(address string, o Options) (*Server, error) {
 	base, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("the address of the server is not a URL; write one such as https://example.org/api: %w",
-			reverie.ErrInvalid)
+		return nil, errors.New("the address of the server is not a URL; write one such as https://example.org/api")
 	case base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		return nil, fmt.Errorf("the address of the server at %s has a user, a query or a fragment; leave it out, and give a token: %w",
-			base.Host, reverie.ErrInvalid)
+		return nil, fmt.Errorf("the address of the server at %s has a user, a query or a fragment; leave it out", base.Host)
 	case strings.ContainsFunc(o.Token, func(c rune) bool { return c <= ' ' || c > '~' }):
-		return nil, fmt.Errorf("the token has characters that an HTTP header cannot have: %w", reverie.ErrInvalid)
+		return nil, errors.New("the token has characters that an HTTP header cannot have")
 	}
 	base.Path, base.RawPath = strings.TrimRight(base.Path, "/"), strings.TrimRight(base.RawPath, "/")
 	if o.Now == nil {
@@ -205,7 +203,7 @@ func (s *Server) refused(resp *http.Response) *Fault {
 	f := &Fault{Status: status, Body: body, Words: "HTTP " + s.Told(resp.Status),
 		Passing: status == http.StatusTooManyRequests || status >= 500 || status == http.StatusRequestTimeout}
 	if to, err := resp.Location(); err == nil && status < 400 {
-		f.Words += ": it redirects to " + s.Told(to.Scheme+"://"+to.Host) +
+		f.Words += ": it redirects to " + s.Told(to.Scheme+"://"+to.Host+to.EscapedPath()) + // a query may have secrets
 			", which Reverie does not follow; use that address if it is right"
 	} else if words := s.Told(string(body)); words != "" {
 		f.Words += ": " + words

@@ -34,7 +34,7 @@ func TestAsk(t *testing.T) {
 		"much later":    {status: 429, after: "61", want: reverie.ErrDeferred},
 		"unknown":       {status: 404, want: reverie.ErrConfiguration},
 		"wrong":         {status: 400, words: "HTTP 400"},
-		"elsewhere":     {status: 302, want: reverie.ErrConfiguration, words: "https://other.example"},
+		"elsewhere":     {status: 302, want: reverie.ErrConfiguration, words: "it redirects to https://other.example/x%20y, which"},
 		"broken off":    {status: 200, use: io.ErrUnexpectedEOF, waits: "1s 2s", want: reverie.ErrDeferred},
 		"of no use":     {status: 200, use: reverie.ErrInvalid, want: reverie.ErrInvalid},
 		"without bound": {status: 201, want: ErrTooLong},
@@ -42,7 +42,7 @@ func TestAsk(t *testing.T) {
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", c.after)
 			if c.status == 302 {
-				w.Header().Set("Location", "https://other.example/x")
+				w.Header().Set("Location", "https://other.example/x%20y?key=t0ken")
 			}
 			w.WriteHeader(c.status)
 			_, _ = io.WriteString(w, "heard "+r.Header.Get("Authorization")+strings.Repeat(".", c.status%200*100))

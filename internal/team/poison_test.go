@@ -260,7 +260,8 @@ func TestDial(t *testing.T) {
 	for address, ok := range map[string]bool{"https://reverie.example.com": true, "http://127.0.0.1:8470/": true, "http://localhost": true, "http://[::1]:1": true,
 		"http://reverie.example.com": false, "ftp://x": false, "reverie.example.com": false, "https://u:pass-word@x": false, "https://x?token=y": false, "": false} {
 		_, err := team.Dial(address, "token", time.Second, false)
-		if ok != (err == nil) || err != nil && (!errors.Is(err, reverie.ErrConfiguration) || strings.Contains(err.Error(), "pass-word")) {
+		if ok != (err == nil) || err != nil && (!errors.Is(err, reverie.ErrConfiguration) || strings.Contains(err.Error(), "pass-word") ||
+			strings.Contains(err.Error(), "invalid") || !strings.Contains(err.Error(), "[team] ")) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
@@ -290,7 +291,8 @@ func TestDial(t *testing.T) {
 	for code, want := range map[int]error{307: reverie.ErrConfiguration, 200: reverie.ErrConfiguration, 401: reverie.ErrConfiguration, 403: reverie.ErrConfiguration,
 		404: reverie.ErrConfiguration, 500: reverie.ErrDeferred, 502: reverie.ErrDeferred, 503: reverie.ErrDeferred, 429: reverie.ErrDeferred} {
 		status = code
-		if _, err := remote.TeamMemories(t.Context(), crew, "", 1); !errors.Is(err, want) || strings.Contains(err.Error(), "top-secret") {
+		if _, err := remote.TeamMemories(t.Context(), crew, "", 1); !errors.Is(err, want) || strings.Contains(err.Error(), "top-secret") ||
+			strings.Contains(err.Error(), elsewhere.URL) != (code == 307) || strings.Contains(err.Error(), "[team] remote") != (code == 307) {
 			t.Errorf("%d: %v", code, err)
 		}
 	}

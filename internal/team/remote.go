@@ -37,7 +37,7 @@ func Dial(address, token string, timeout time.Duration, allowHTTP bool) (*HTTP, 
 	s, err := remote.New(address, remote.Options{Token: token, Timeout: timeout, MaxBytes: maxAnswer, Attempts: 3,
 		Backoff: 300 * time.Millisecond, Patience: 5 * time.Second})
 	if err != nil {
-		return nil, fmt.Errorf("[team] remote: %w: %w", err, reverie.ErrConfiguration)
+		return nil, fmt.Errorf("[team] remote: %w; secrets go into [team] token: %w", err, reverie.ErrConfiguration)
 	}
 	if s.Plain() && !allowHTTP {
 		return nil, fmt.Errorf("[team] remote %s is plain http: the token could be read on the way; use https, or set "+
@@ -154,7 +154,7 @@ func (h *HTTP) problem(fault *remote.Fault) error {
 	case fault.Passing:
 		return fmt.Errorf("%s is not well: %s: %w", h.URL, said, reverie.ErrDeferred)
 	case status/100 == 3:
-		return fmt.Errorf("%s: %w", h.URL, fault)
+		return fmt.Errorf("%s: %w: set [team] remote", h.URL, fault)
 	}
 	return h.strange(said)
 }

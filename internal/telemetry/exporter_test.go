@@ -271,7 +271,7 @@ func TestEndpoints(t *testing.T) {
 	}
 	for _, endpoint := range []string{"localhost:4318", "grpc://hunter2:4317", "http://", "http://pk:hunter2@lf.example", "https://lf.example?key=hunter2", "http://hunter2 .example"} {
 		_, err := OpenTracer(t.Context(), TraceOptions{Endpoint: endpoint, Ratio: 1})
-		if !errors.Is(err, reverie.ErrConfiguration) || strings.Contains(err.Error(), "hunter2") || !strings.HasPrefix(err.Error(), "[traces] endpoint ") {
+		if !errors.Is(err, reverie.ErrConfiguration) || strings.Contains(err.Error(), "hunter2") || !strings.HasPrefix(err.Error(), "[traces] endpoint: ") || !strings.Contains(err.Error(), "[traces] headers: configuration") {
 			t.Errorf("%s: %v", endpoint, err)
 		}
 	}

@@ -106,7 +106,7 @@ func newTracer(processor sdktrace.SpanProcessor, o TraceOptions) *Tracer {
 func tracesURL(endpoint string) (string, error) {
 	s, err := remote.New(endpoint, remote.Options{})
 	if err != nil {
-		return "", fmt.Errorf("[traces] endpoint and headers: %w: %w", err, reverie.ErrConfiguration)
+		return "", fmt.Errorf("[traces] endpoint: %w; keys go into [traces] headers: %w", err, reverie.ErrConfiguration)
 	}
 	return strings.TrimSuffix(s.Base.String(), tracesPath) + tracesPath, nil
 }

@@ -41,7 +41,7 @@ func (s *pullServer) serve(w http.ResponseWriter, r *http.Request) {
 	since, _ := strconv.Atoi(r.URL.Query().Get("since"))
 	switch r.URL.Path {
 	case "/api/sessions":
-		fmt.Fprint(w, `{"sessions":[{"id":"1@chatroom","name":"Plot","platform":"wechat","type":"group"},{"id":"2","name":"Bo"}]}`)
+		fmt.Fprint(w, `{"sessions":[{"id":"1@chatroom","name":"Plot","platform":"wechat","type":"group","messageCount":3},{"id":"2","name":"Bo"}]}`)
 	case "/api/sessions/1@chatroom/messages":
 		var list []string
 		for i, at := range s.sent {
@@ -77,8 +77,12 @@ func TestPull(t *testing.T) {
 	if o := s.run("pull", url, "--dry-run").want(t, 0).silent(t); !strings.Contains(o.stdout, "chatlab-1@chatroom") || !strings.Contains(o.stdout, "5 records, 1 filtered") {
 		t.Errorf("stdout is %q", o.stdout)
 	}
+	sent := server.sent
+	server.sent = nil // it prepares them
+	s.run("pull", url, "--chat", "Plot").want(t, 0, "sent none", "pull again later", "1@chatroom")
+	server.sent = sent
 	if rows := s.rows(`select group_id from groups`); len(rows) > 0 {
-		t.Errorf("a dry run made %v", rows)
+		t.Errorf("a dry run, or a pull of nothing, made %v", rows)
 	}
 	server.take()
 

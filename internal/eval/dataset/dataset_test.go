@@ -118,7 +118,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	)
 	for _, c := range []struct{ format, file, old, now, want string }{
 		{"locomo", locomo, `"sample_id": "conv-1",`, ``, `locomo10.json: record 1: the conversation has no "sample_id"`},
-		{"locomo", locomo, `"qa"`, `"questions"`, `the conversation has no "qa": invalid: is this a whole file`},
+		{"locomo", locomo, `"qa"`, `"questions"`, `the conversation has no "qa"; is this a whole file of the format that --dataset names?: invalid`},
 		{"locomo", locomo, `"dia_id": "D2:1", `, ``, `session_2, turn 1 has no "dia_id"`},
 		{"locomo", locomo, `1:56 pm on 8 May, 2023`, `8 May`, `session_1_date_time is "8 May", and not like "3:04 pm on 2 January, 2006"`},
 		{"locomo", locomo, `"category": 4`, `"category": 6`, `question 4 has no "category"`},
@@ -142,7 +142,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		if err != nil || !strings.Contains(string(raw), c.old) {
 			t.Fatalf("%s does not have %q: %v", c.file, c.old, err)
 		}
-		wants(t, c.format, dir, c.file, strings.Replace(string(raw), c.old, c.now, 1), c.want)
+		wants(t, c.format, dir, c.file, "\ufeff"+strings.Replace(string(raw), c.old, c.now, 1), c.want) // a mark is no mistake
 		wants(t, c.format, dir, c.file, "version https://git-lfs.github.com/spec/v1\n", "record 1: invalid character")
 		wants(t, c.format, dir, c.file, "", "record 1: EOF")
 	}

@@ -35,7 +35,7 @@ func find(dir, what string, patterns ...string) ([]string, error) {
 func each[T any](files []string, take func(file string, no int, v T) error) error {
 	for _, file := range files {
 		if no, err := eachOf(file, take); err != nil {
-			return fmt.Errorf("%s: record %d: %w: %w: is this a whole file of the format that --dataset names?", file, no,
+			return fmt.Errorf("%s: record %d: %w; is this a whole file of the format that --dataset names?: %w", file, no,
 				err, reverie.ErrInvalid)
 		}
 	}
@@ -44,6 +44,7 @@ func each[T any](files []string, take func(file string, no int, v T) error) erro
 
 func eachOf[T any](file string, take func(file string, no int, v T) error) (no int, err error) {
 	data, err := os.ReadFile(file)
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	d := json.NewDecoder(bytes.NewReader(data))
 	array := bytes.HasPrefix(bytes.TrimSpace(data), []byte("["))
 	if array {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -49,8 +50,8 @@ func charset(head []byte) (encoding.Encoding, error) {
 		return nil, nil
 	case !mostlyForeign(head):
 		return nil, nil
-	case chinese(head):
-		return simplifiedchinese.GB18030, nil
+	case eastAsian(head) != nil:
+		return eastAsian(head), nil
 	case latin(head):
 		return charmap.Windows1252, nil
 	}
@@ -93,9 +94,10 @@ func high(text []byte) int {
 	return n
 }
 
-// chinese reports whether the non-ASCII bytes are pairs of GB18030, mostly everyday characters of GB 2312.
-func chinese(head []byte) bool {
-	pairs, everyday := 0, 0
+// eastAsian returns GB18030 if the non-ASCII bytes are its pairs, mostly everyday characters of GB 2312. It returns
+// EUC-KR if all of them are Korean syllables: of Chinese pairs, every second one is above those. nil is neither.
+func eastAsian(head []byte) encoding.Encoding {
+	pairs, everyday, above := 0, 0, 0
 	for i := 0; i < len(head); i++ {
 		if head[i] < utf8.RuneSelf {
 			continue
@@ -106,17 +108,26 @@ func chinese(head []byte) bool {
 		first, second := head[i], head[i+1]
 		switch {
 		case first == 0x80 || first == 0xff || second < 0x30 || second == 0x7f || second == 0xff:
-			return false
+			return nil
 		case second <= 0x39: // the first half of a four-byte character
 			i += 3
 			continue
 		case first >= 0xb0 && first <= 0xd7 && second >= 0xa1, first <= 0xa3 && first >= 0xa1: // or punctuation
 			everyday++
 		}
+		if first > 0xc8 {
+			above++
+		}
 		pairs++
 		i++
 	}
-	return pairs > 0 && everyday*10 >= pairs*8
+	switch {
+	case pairs == 0 || everyday*10 < pairs*8:
+		return nil
+	case pairs >= 16 && above == 0:
+		return korean.EUCKR
+	}
+	return simplifiedchinese.GB18030
 }
 
 // UTF8Line returns a line as UTF-8. A single line in another encoding comes from an author whose program used it.
@@ -151,9 +162,9 @@ func ReadableName(name string) string {
 	if utf8.ValidString(name) {
 		return name
 	}
-	var from encoding.Encoding = charmap.Windows1252
-	if chinese([]byte(name)) {
-		from = simplifiedchinese.GB18030
+	from := eastAsian([]byte(name))
+	if from == nil {
+		from = charmap.Windows1252
 	}
 	text, err := from.NewDecoder().String(name)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Day returns the day of a date whose numbers are in an order, "dmy", "mdy" or "ymd", in UTC. Years from 2400 on, and
-// from 52 on, are of the Buddhist era: 2568 and 68 are 2025. There were no chats before 2000.
+// from 52 on, are of the Buddhist era: 2568 and 68 are 2025. No chat of a phone is older than 2009.
 func Day(date [3]string, order string) (at time.Time, ok bool) {
 	part := func(of byte) (int, int) {
 		s := date[strings.IndexByte(order, of)]
@@ -31,7 +31,7 @@ func Day(date [3]string, order string) (at time.Time, ok bool) {
 		year -= 543
 	}
 	at = time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
-	return at, year >= 2000 && year < 2100 && int(at.Month()) == month && at.Day() == day
+	return at, year >= 2009 && year < 2100 && int(at.Month()) == month && at.Day() == day
 }
 
 // dateReading is what dates mean in one order.
@@ -39,19 +39,24 @@ type dateReading struct {
 	order   string
 	missing int // dates that do not exist
 	faults  int
+	unusual int // of the form of the dates
 	days    []time.Time
 }
 
-// DateOrder returns the order of the numbers of dates: that in which most dates exist, are right, and go forward. If
-// asked is an order, only their existence is better.
-func DateOrder(dates [][3]string, asked string, right func(i int, at time.Time) bool) (string, error) {
+// DateOrder returns the order of the numbers of dates: that in which most dates exist, are right, and go forward in
+// small steps. If asked is an order, only their existence is better. The custom of their form decides if nothing else
+// does; "" is none.
+func DateOrder(dates [][3]string, asked, custom string, right func(i int, at time.Time) bool) (string, error) {
 	var best []dateReading
 	for _, order := range []string{"dmy", "mdy", "ymd"} {
-		r := dateReading{order: order}
-		if order == "ymd" && len(dates[0][0]) == 2 {
-			r.faults++ // two digits of a year seldom come first
+		r := dateReading{order: order, unusual: 1}
+		switch {
+		case order == custom:
+			r.unusual = 0
+		case order == "ymd" && len(dates[0][0]) == 2:
+			r.unusual = 2 // two digits of a year seldom come first
 		}
-		var last time.Time
+		leaps, last := 0, time.Time{}
 		for i, date := range dates {
 			at, ok := Day(date, order)
 			switch {
@@ -61,18 +66,21 @@ func DateOrder(dates [][3]string, asked string, right func(i int, at time.Time) 
 			case !right(i, at):
 				r.faults += 100
 			case at.Before(last.AddDate(0, 0, -1)): // a message may arrive a day late
-				r.faults += 2
+				r.faults++
+			case at.After(last.AddDate(0, 11, 0)):
+				leaps++ // the first date is one
 			}
 			last, r.days = at, append(r.days, at)
 		}
+		r.faults += leaps / 4 // chats may pause for months, but not time and again
 		best = append(best, r)
 	}
 	slices.SortStableFunc(best, func(a, b dateReading) int {
 		wanted := func(r dateReading) int { return strings.Count(asked, r.order) }
-		return cmp.Or(a.missing-b.missing, wanted(b)-wanted(a), a.faults-b.faults)
+		return cmp.Or(a.missing-b.missing, wanted(b)-wanted(a), a.faults-b.faults, a.unusual-b.unusual)
 	})
 	if first, second := best[0], best[1]; first.order != asked && first.missing == second.missing &&
-		first.faults == second.faults && !slices.Equal(first.days, second.days) { // 5/5/26 is the same in both
+		first.faults == second.faults && first.unusual == second.unusual && !slices.Equal(first.days, second.days) { // 5/5/26 is the same in both
 		return "", fmt.Errorf("a date such as %s can be read in more than one way: choose one with --date-order dmy, mdy or ymd: %w",
 			strings.Join(dates[0][:], "/"), reverie.ErrInvalid)
 	}

@@ -99,13 +99,13 @@ var (
 	folder  = text.NewPattern(`(?i)^(?:\.|\.\.|/|\d{1,4}|channels|queries|console|\.?logs?|irclogs|xchatlogs|moddata|users|networks|scrollback|\.?weechat|\.?irssi|\.?hexchat|\.?znc|\.?mirc)$`)
 )
 
-// names returns the network and channel in the name of a file, if any, and the date.
-func names(name string) (chat string, day calendar) {
+// names returns the network and channel in the name of a file, if any, and the date. asked is the order of the date.
+func names(name, asked string) (chat string, day calendar) {
 	name = filepath.ToSlash(name)
 	for ending.MatchString(name) {
 		name = ending.ReplaceAllString(name, "")
 	}
-	dir, base, day := dayIn(name).without(name)
+	dir, base, day := dayIn(name, asked).without(name)
 	base = strings.Trim(period.ReplaceAllString(base, ""), "._- ")
 	base = ending.ReplaceAllString(base, "")
 	if inside, ok := strings.CutPrefix(base, "irc."); ok { // WeeChat: irc.network.#channel
@@ -137,17 +137,17 @@ type file struct {
 
 func ircChat(chat, otherwise string) export.Chat {
 	if chat == "" {
-		otherwise, _ = names(path.Base(filepath.ToSlash(otherwise)))
+		otherwise, _ = names(path.Base(filepath.ToSlash(otherwise)), "")
 		chat = cmp.Or(otherwise, "irc")
 	}
 	return export.Chat{ID: strings.ToLower(chat), Name: chat}
 }
 
 // inOrder returns the logs of a folder by chat and date.
-func inOrder(src export.Source) []file {
+func inOrder(src export.Source, asked string) []file {
 	var list []file
 	for _, name := range ircFiles(src.Files) {
-		chat, day := names(name)
+		chat, day := names(name, asked)
 		list = append(list, file{name: name, chat: ircChat(chat, src.Name), from: day})
 	}
 	slices.SortStableFunc(list, func(a, b file) int {
@@ -158,8 +158,8 @@ func inOrder(src export.Source) []file {
 
 func tell(t *export.Teller, src export.Source) error {
 	if src.Files == nil {
-		chat, _ := names(path.Base(filepath.ToSlash(src.Name)))
-		within, day := names(src.Name)
+		chat, _ := names(path.Base(filepath.ToSlash(src.Name)), t.DateOrder)
+		within, day := names(src.Name, t.DateOrder)
 		if src.Name == "-" {
 			chat = ""
 		} else if chat == "" { // the name is a date; the folder names the channel
@@ -169,7 +169,7 @@ func tell(t *export.Teller, src export.Source) error {
 		return r.file(src.Reader)
 	}
 	var before reader // logs of the same chat are consecutive
-	for _, f := range inOrder(src) {
+	for _, f := range inOrder(src, t.DateOrder) {
 		r := reader{Teller: t, chat: f.chat, ids: &export.Ordinals{}, calendar: f.from}
 		if before.chat == f.chat {
 			r.ids = before.ids
@@ -229,6 +229,10 @@ func (r *reader) line(l export.Part, bad *export.Bad) error {
 			Err: fmt.Errorf("it begins neither with a time nor with a name: %w", reverie.ErrInvalid)}
 	}
 	at, err := r.calendar.at(stamp)
+	if shown := r.calendar.unclear; err != nil && shown != "" && r.calendar.year == 0 {
+		return fmt.Errorf("the date %s in the name of the file can be read in more than one way: choose one with "+
+			"--date-order dmy, mdy or ymd: %w", shown, reverie.ErrInvalid)
+	}
 	if err != nil {
 		return &export.Bad{Reason: "no date", Err: err}
 	}

@@ -232,6 +232,7 @@ func readStamp(s string) (at ircStamp, rest string, ok bool) {
 // calendar carries the date from line to line.
 type calendar struct {
 	year, month, day int       // date of the previous line; 0 = unknown
+	unclear          string    // the date in the file's name, if its order is unclear
 	last             time.Time // time of the previous line, by its clock
 }
 

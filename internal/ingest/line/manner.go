@@ -51,7 +51,7 @@ func mannerOf(ahead []byte, asked string) (m manner, err error) {
 	for i, h := range dates {
 		days[i] = h.date
 	}
-	m.order, err = export.DateOrder(days, asked, func(i int, at time.Time) bool { return dates[i].labelled(at) })
+	m.order, err = export.DateOrder(days, asked, "", func(i int, at time.Time) bool { return dates[i].labelled(at) })
 	return m, err
 }
 

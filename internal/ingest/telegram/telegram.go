@@ -268,7 +268,8 @@ func (c *chat) record(part export.Part, zone *time.Location, r *export.Record) e
 		r.Message.AuthorID, r.Message.Author = string(m.FromID), string(cmp.Or(m.From, m.Author))
 		r.Message.Text = m.said()
 		buttons := bytes.HasPrefix(m.Buttons, []byte("["))
-		r.Bot = c.kind == "bot_chat" && r.Message.AuthorID == c.chat.ID || buttons && m.ViaBot == ""
+		bot := c.kind == "bot_chat" && strings.TrimPrefix(r.Message.AuthorID, "user") == c.id // before 2021 without user
+		r.Bot = bot || buttons && m.ViaBot == ""
 		if m.ReplyIn == "" {
 			r.Message.ReplyTo = string(m.ReplyTo)
 		}

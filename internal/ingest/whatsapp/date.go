@@ -119,16 +119,16 @@ func (s waStamp) in(order string, zone *time.Location) (time.Time, bool) {
 
 // waOrder determines the order of dates in a file. If the dates do not tell, their form may.
 func waOrder(stamps []waStamp, asked string) (string, error) {
+	custom := ""
 	switch first := stamps[0]; {
-	case asked != "":
 	case first.dot:
-		asked = "ymd" // 24. 3. 12. 오후
+		custom = "ymd" // 24. 3. 12. 오후
 	case first.sep != '/':
-		asked = "dmy"
+		custom = "dmy"
 	}
 	dates := make([][3]string, len(stamps))
 	for i, s := range stamps {
 		dates[i] = s.date
 	}
-	return export.DateOrder(dates, asked, func(int, time.Time) bool { return true })
+	return export.DateOrder(dates, asked, custom, func(int, time.Time) bool { return true })
 }
