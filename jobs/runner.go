@@ -73,8 +73,11 @@ type Runner struct {
 	Log        *slog.Logger      // nil: slog.Default
 }
 
-// pageSize is how many due groups are read at once.
-const pageSize = 500
+const (
+	pageSize     = 500
+	pageAttempts = 4
+	pageDelay    = time.Second // after the first attempt; doubled after each further one
+)
 
 // Run works on each due group under one lease, window by window. It stops at a window that is deferred, or that fails
 // while later ones depend on it. Once stop is closed, no further group or window is begun. When ctx ends, work in
@@ -167,7 +170,7 @@ func (f *fanOut) feed(ctx context.Context) error {
 func (f *fanOut) startRange(ctx context.Context, after, last string) error {
 	q := reverie.DueQuery{Job: f.Job, GroupID: f.GroupID, After: after, Limit: pageSize}
 	for {
-		page, err := f.Store.DueGroups(ctx, q)
+		page, err := f.page(ctx, q)
 		if err != nil {
 			if f.over() {
 				return nil
@@ -214,6 +217,28 @@ func (f *fanOut) start(ctx context.Context, g reverie.DueGroup, run func(context
 		run(ctx, g)
 	})
 	return true
+}
+
+// page reads a page of due groups, with retries.
+func (f *fanOut) page(ctx context.Context, q reverie.DueQuery) ([]reverie.DueGroup, error) {
+	for attempt, delay := 1, pageDelay; ; attempt, delay = attempt+1, delay*2 {
+		page, err := f.Store.DueGroups(ctx, q)
+		if err == nil || attempt == pageAttempts || isPermanent(err) {
+			return page, err
+		}
+		f.logger().Warn("the groups that are due could not be listed; trying again", "job", f.Job, "after", q.After, "in", delay, "error", err)
+		select {
+		case <-time.After(delay):
+		case <-f.open.Done():
+			return nil, err
+		}
+	}
+}
+
+// isPermanent reports whether a retry would fail with the same error.
+func isPermanent(err error) bool {
+	return errors.Is(err, reverie.ErrNotFound) || errors.Is(err, reverie.ErrInvalid) ||
+		errors.Is(err, reverie.ErrConfiguration) || errors.Is(err, reverie.ErrOutdatedSchema)
 }
 
 // over reports whether no further group or window may begin, and notes the reason. A cut of the work in progress is the

@@ -384,21 +384,23 @@ func TestOthersFinish(t *testing.T) {
 	})
 }
 
-// TestPageFails ends where further groups cannot be read: the store has tried again.
+// TestPageFails tries again, with time between, and gives up in the end.
 func TestPageFails(t *testing.T) {
 	gone := fmt.Errorf("read: %w", reverie.ErrUnavailable)
 	for _, c := range []struct {
-		name string
-		from int // pages that cannot be read: from this one on
-		stop bool
-		err  error
-		done int
-		text string
+		name       string
+		from, fail int // pages that cannot be read: from this one on, so many times
+		stop       bool
+		err        error
+		took       time.Duration
+		done       int
+		text       string
 	}{
-		{"the second", 2, false, gone, 500,
+		{"once", 2, 1, false, nil, time.Second, 700, ""},
+		{"too often", 2, 4, false, gone, 7 * time.Second, 500,
 			"500 groups done; what is not done stays pending for the next run; stopped before the rest: the groups that are due could not be listed: read: database unavailable"},
-		{"from the start", 1, false, gone, 0, "read: database unavailable"},
-		{"stopped meanwhile", 2, true, reverie.ErrDeferred, 500,
+		{"from the start", 1, 4, false, gone, 7 * time.Second, 0, "read: database unavailable"},
+		{"stopped meanwhile", 2, 4, true, reverie.ErrDeferred, 0, 500,
 			"500 groups done; what is not done stays pending for the next run; stopped before the rest: asked to stop"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -406,19 +408,20 @@ func TestPageFails(t *testing.T) {
 				w := newWorld(ids(700), 1)
 				stop := make(chan struct{})
 				w.onPage = func(n int) error {
-					if n < c.from {
+					if n < c.from || n >= c.from+c.fail {
 						return nil
 					}
-					synctest.Wait() // the groups of the first page are done
 					if c.stop {
+						synctest.Wait() // the groups of the first page are done
 						close(stop)
 					}
 					return gone
 				}
 				r, _ := w.runner(w.work(nil))
+				begun := time.Now()
 				s, err := r.Run(t.Context(), stop)
-				if s.Done != c.done || !errors.Is(err, c.err) || errors.Is(err, reverie.ErrDeferred) != c.stop || err.Error() != c.text {
-					t.Errorf("%+v, %v", s, err)
+				if s.Done != c.done || !errors.Is(err, c.err) || errors.Is(err, reverie.ErrDeferred) != c.stop || time.Since(begun) != c.took || err != nil && err.Error() != c.text {
+					t.Errorf("%+v, %v, after %s", s, err, time.Since(begun))
 				}
 			})
 		})

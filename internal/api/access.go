@@ -255,32 +255,13 @@ func (s *Service) CallerOfToken(ctx context.Context, whole string) (Caller, erro
 
 var errToken = fmt.Errorf("this token is unknown, expired or revoked: %w", reverie.ErrUnauthorized)
 
-// lookupTimeout ends a lookup for which nobody may be waiting any more.
-const lookupTimeout = 30 * time.Second
-
-// token reads a token, once for all requests that ask at the same time.
-func (s *Service) token(ctx context.Context, id string) (reverie.Token, error) {
-	read := s.lookups.DoChan(id, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
-		defer cancel()
-		return s.Store.Token(ctx, id)
-	})
-	select {
-	case <-ctx.Done():
-		return reverie.Token{}, ctx.Err()
-	case r := <-read:
-		token, _ := r.Val.(reverie.Token)
-		return token, r.Err
-	}
-}
-
 // goodToken looks a token up. The comparison takes as long for an unknown one.
 func (s *Service) goodToken(ctx context.Context, whole string) (reverie.Token, error) {
 	parts := tokenPattern.FindStringSubmatch(whole)
 	if parts == nil {
 		return reverie.Token{}, errToken
 	}
-	token, err := s.token(ctx, parts[1])
+	token, err := s.lookups.token(ctx, parts[1], s.Store.Token)
 	if err != nil && !errors.Is(err, reverie.ErrNotFound) {
 		return reverie.Token{}, err
 	}

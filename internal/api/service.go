@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
 	"reverie/internal/ingest"
 	"reverie/internal/recall"
 	"reverie/internal/reverie"
@@ -43,7 +41,7 @@ type Service struct {
 	Log         *slog.Logger
 
 	underWay underWay
-	lookups  singleflight.Group // of tokens
+	lookups  lookups
 }
 
 // past returns the history of groups.

@@ -54,10 +54,12 @@ type shownVersion struct {
 	Later              []shownLater
 }
 
-// shownLater is a later change to a version.
+// shownLater is a later change to a version, with the decisions that caused it.
 type shownLater struct {
 	reverie.WhyLater
 	What, Who string
+	Supported []shownDecision
+	Replaced  []reverie.Decision
 }
 
 // shownVersions returns the versions of a memory, newest first, with the difference from the previous one.
@@ -73,9 +75,10 @@ func (con *Console) shownVersions(why reverie.Why, cal jobs.Calendar) (list []sh
 	return list
 }
 
-// showVersion adds words to a version, to its decisions and to its later changes.
+// showVersion joins each later change of a version with the decisions that caused it.
 func showVersion(v reverie.WhyVersion, cal jobs.Calendar) shownVersion {
 	shown := shownVersion{WhyVersion: v, MadeBy: madeBy(v, cal)}
+	told := map[int]bool{}
 	for _, l := range v.Later {
 		later := shownLater{WhyLater: l, What: words().Became[l.Action], Who: "by a person"}
 		switch {
@@ -84,10 +87,23 @@ func showVersion(v reverie.WhyVersion, cal jobs.Calendar) shownVersion {
 		case l.UndoneRunID != "":
 			later.Who = "with run " + l.UndoneRunID
 		}
+		for i, d := range v.Decisions {
+			switch {
+			case supportedBy(l, d):
+				later.Supported = append(later.Supported, showDecision(d, v.Memory.Statement))
+			case replacedBy(v, l, d):
+				later.Replaced = append(later.Replaced, d)
+			default:
+				continue
+			}
+			told[i] = true
+		}
 		shown.Later = append(shown.Later, later)
 	}
-	for _, d := range v.Decisions {
-		shown.Decisions = append(shown.Decisions, showDecision(d, v.Memory.Statement))
+	for i, d := range v.Decisions {
+		if !told[i] {
+			shown.Decisions = append(shown.Decisions, showDecision(d, v.Memory.Statement))
+		}
 	}
 	return shown
 }
@@ -102,6 +118,17 @@ func usedHow(u reverie.UsageCount) string {
 		return text + "; nobody has said whether it helped"
 	}
 	return text + fmt.Sprintf("; %s used it, %d did not", Plural(u.Referenced, "answer"), u.Ignored)
+}
+
+// supportedBy reports whether a decision caused the support of a version.
+func supportedBy(l reverie.WhyLater, d reverie.Decision) bool {
+	return l.Action == reverie.ActionKeep && d.Action == reverie.DecisionNone && d.RunID == l.RunID
+}
+
+// replacedBy reports whether a decision caused the deletion of a version: its fact replaced the version, at once or
+// after an approval.
+func replacedBy(v reverie.WhyVersion, l reverie.WhyLater, d reverie.Decision) bool {
+	return l.Action == reverie.ActionDelete && d.RunID == l.RunID && d.TargetID == v.Memory.ID && d.MemoryID != v.Memory.ID
 }
 
 // passed marks what was held and approved.

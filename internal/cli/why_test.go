@@ -69,12 +69,11 @@ func TestWhyPage(t *testing.T) {
     model test/fake, prompt version 1 (abc)
     decision NONE: known already, in a run that was undone 2026-01-05 12:00; the very words were known
       fact: Tea is drunk!
+  2026-01-06 12:00  supported by run id-of-next, held until a person let it pass
     decision NONE: known already; the very words were known
       fact: tea is drunk
-    decision HOLD: held for a person, who approved it; a model compared it with what comes near it
-      fact: Coffee is drunk.
-  2026-01-06 12:00  supported by run id-of-next, held until a person let it pass
   2026-01-07 12:00  deleted by run id-of-last
+    replaced by: Coffee is drunk.  id-of-coffee
   2026-01-08 12:00  undone with run id-of-run
   brought back, when run id-of-run was undone
     why: the wrong model

@@ -29,7 +29,7 @@ var (
 		ProviderOpenAI:    "gpt-5-mini",
 		ProviderGemini:    "gemini-2.5-flash",
 		ProviderAnthropic: "claude-haiku-4-5",
-		ProviderOffline:   "offline-extractive-v4",
+		ProviderOffline:   "offline-extractive-v3",
 		ProviderRecorded:  "answers",
 	}
 	DefaultEmbedModels = map[string]string{

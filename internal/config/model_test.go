@@ -39,15 +39,15 @@ func TestGeneration(t *testing.T) {
 		{name: "base_url alone", env: []string{"REVERIE_LLM_BASE_URL=http://h/v1"},
 			want: with(func(m *ModelSettings) { m.Provider, m.BaseURL, m.Model = "openai", "http://h/v1", "gpt-5-mini" })},
 		{name: "offline", env: []string{"REVERIE_LLM_PROVIDER=offline", "REVERIE_LLM_API_KEY=k"},
-			want: with(func(m *ModelSettings) { m.Provider, m.Model = "offline", "offline-extractive-v4" })},
+			want: with(func(m *ModelSettings) { m.Provider, m.Model = "offline", "offline-extractive-v3" })},
 		{name: "offline by flag over everything",
 			toml:  "[llm]\nprovider = \"openai\"\nbase_url = \"http://h\"\n[llm.evolve]\nprovider = \"gemini\"\nmodel = \"m\"",
 			env:   []string{"REVERIE_LLM_MODEL=gpt", "REVERIE_LLM_API_KEY_FILE=/gone", "REVERIE_LLM_EVOLVE_API_KEY=k"},
 			flags: map[string]string{"llm.provider": "offline"},
-			want:  with(func(m *ModelSettings) { m.Provider, m.Model = "offline", "offline-extractive-v4" })},
+			want:  with(func(m *ModelSettings) { m.Provider, m.Model = "offline", "offline-extractive-v3" })},
 		{name: "another provider by flag has no grammar", toml: "[llm]\nbase_url = \"http://h/v1\"\nlines = \"grammar\"\ncontext_tokens = 4096",
 			flags: map[string]string{"llm.provider": "offline"},
-			want:  with(func(m *ModelSettings) { m.Provider, m.Model = "offline", "offline-extractive-v4" })},
+			want:  with(func(m *ModelSettings) { m.Provider, m.Model = "offline", "offline-extractive-v3" })},
 		{name: "job: own model", toml: "[llm]\nprovider = \"gemini\"\napi_key = \"k\"\nmodel = \"big\"\ntemperature = 0.3\n[llm.evolve]\nmodel = \"small\"\ntimeout = \"5s\"\nmax_output_tokens = 100",
 			want: ModelSettings{Provider: "gemini", APIKey: "k", Model: "small", Timeout: 5 * time.Second, MaxOutputTokens: 100, Temperature: &temperature, ServiceTier: "standard", Lines: "free", Prompts: "auto"}},
 		{name: "job: flex", toml: "[llm]\nprovider = \"openai\"\napi_key = \"k\"\nflex_base_url = \"https://batch\"\n[llm.evolve]\nservice_tier = \"flex\"",
@@ -319,7 +319,7 @@ model = "gemini-2.5-flash-lite"
 	})
 	t.Run("a job's server without [llm], by flag", func(t *testing.T) {
 		cfg, _ := mustLoad(t, "[llm.evolve]\nbase_url = \"http://h\"\nmodel = \"m\"", nil, map[string]string{"llm.provider": "offline"})
-		if m, err := cfg.Generation("evolve"); err != nil || m.Model != "offline-extractive-v4" || m.BaseURL != "" {
+		if m, err := cfg.Generation("evolve"); err != nil || m.Model != "offline-extractive-v3" || m.BaseURL != "" {
 			t.Errorf("%+v, %v", m, err)
 		}
 	})

@@ -78,17 +78,33 @@ func (l *UsageLog) schedule(delay time.Duration) {
 		return
 	}
 	l.timer = time.AfterFunc(delay, func() {
+		l.mu.Lock()
+		l.timer = nil
+		l.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 		defer cancel()
-		if err := l.Flush(ctx); err != nil {
+		if err := l.try(ctx); err != nil {
 			l.options.Log.Warn("uses of memories could not be written and are tried again", "error", err)
 		}
 	})
 }
 
-// Flush writes all rows that were added before it. Its error says how many are not written; the log still retries
-// them.
+// Flush returns when all rows that were added before it are written, or refused for good. It retries until ctx is done.
+// Its error says how many are not written; the log still retries them.
 func (l *UsageLog) Flush(ctx context.Context) error {
+	err := l.try(ctx)
+	for err != nil && ctx.Err() == nil {
+		select {
+		case <-time.After(l.options.Retry):
+			err = l.try(ctx)
+		case <-ctx.Done():
+		}
+	}
+	return err
+}
+
+// try is one try to write all rows.
+func (l *UsageLog) try(ctx context.Context) error {
 	var list [][]reverie.Usage
 	var err error
 	select {
@@ -144,20 +160,12 @@ func (l *UsageLog) write(ctx context.Context, list [][]reverie.Usage) (left [][]
 	return nil, nil
 }
 
-// Close accepts no more rows, and writes all remaining ones. It retries until ctx is done. Its error says how many of
-// all added rows could not be written.
+// Close accepts no more rows, and flushes. Its error says how many of all added rows could not be written.
 func (l *UsageLog) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
 	err := l.Flush(ctx)
-	for err != nil && ctx.Err() == nil {
-		select {
-		case <-time.After(l.options.Retry):
-			err = l.Flush(ctx)
-		case <-ctx.Done():
-		}
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := l.rows + l.lost; n > 0 {

@@ -142,13 +142,45 @@ func TestUsageRetries(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := log.Flush(t.Context()); !errors.Is(err, reverie.ErrUnavailable) || !strings.HasPrefix(err.Error(), "8 uses") {
+		short, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		if err := log.Flush(short); !errors.Is(err, reverie.ErrUnavailable) || !strings.HasPrefix(err.Error(), "8 uses") {
 			t.Errorf("flushing while the store is down: %v", err)
 		}
-		time.Sleep(time.Minute)
-		wantWrites(t, l, "4 rows at 3s", "3 rows at 3s")
+		if err := log.Flush(t.Context()); err != nil {
+			t.Errorf("flushing until the store is back: %v", err)
+		}
+		wantWrites(t, l, "4 rows at 1.5s", "3 rows at 1.5s")
 		if err := log.Close(t.Context()); !errors.Is(err, reverie.ErrInvalid) || !strings.HasPrefix(err.Error(), "1 of 8 uses") {
 			t.Errorf("closing after a row was lost: %v", err)
+		}
+	})
+}
+
+// TestUsageHangs: after a write that hangs longer than any may, all is written that came meanwhile.
+func TestUsageHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger()
+		l.block = make(chan struct{})
+		log := recall.NewUsageLog(l, recall.UsageOptions{Log: quiet})
+		for i := range 7 {
+			if err := log.Add(uses(i, 1)); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				go func() { _ = log.Flush(t.Context()) }() // nothing bounds this one
+			}
+			time.Sleep(10 * time.Second)
+		}
+		l.mu.Lock()
+		close(l.block)
+		l.block = nil
+		l.mu.Unlock()
+		time.Sleep(time.Minute)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if len(l.rows) != 7 {
+			t.Errorf("%d of 7 rows are written", len(l.rows))
 		}
 	})
 }

@@ -253,3 +253,12 @@ func followedBy(s string, kind script) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return s != "" && scriptOf(r) == kind
 }
+
+func hasAnySuffix(s string, suffixes ...string) bool {
+	for _, x := range suffixes {
+		if strings.HasSuffix(s, x) {
+			return true
+		}
+	}
+	return false
+}

@@ -160,7 +160,7 @@ func checkLine(t *testing.T, l evolveLine, memories []memory, messages []message
 	if l.Statement != "" && safety.CheckStatement(l.Statement) != nil {
 		t.Fatalf("a statement that would be refused: %q", l.Statement)
 	}
-	if said := l.Statement; said != "" && !slices.ContainsFunc(messages, func(m message) bool {
+	if said := unattributed(l.Statement); said != "" && !slices.ContainsFunc(messages, func(m message) bool {
 		return strings.Contains(strings.Join(strings.Fields(m.Text), " "), said)
 	}) {
 		t.Fatalf("nobody wrote %q", said)

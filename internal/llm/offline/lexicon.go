@@ -2,7 +2,7 @@ package offline
 
 import (
 	_ "embed"
-	"slices"
+	"strings"
 	"sync"
 
 	"reverie/internal/text"
@@ -20,6 +20,9 @@ type lexicon struct {
 	Rules     cues         `toml:"rules"`
 	Remember  []string     `toml:"remember"`
 	Unsure    cues         `toml:"unsure"`
+	Denials   cues         `toml:"denials"`
+	Figures   cues         `toml:"figures"`
+	LeadIns   []string     `toml:"lead_ins"`
 	Selves    cues         `toml:"selves"`
 }
 
@@ -29,8 +32,13 @@ var words = sync.OnceValue(func() lexicon { return text.ReadTOML[lexicon](wordsF
 // cues are words and phrases to search in a text: as whole words in scripts with spaces, anywhere in others.
 type cues []string
 
-// in reports whether a text contains one of the cues.
-func (c cues) in(said string) bool {
-	folded := text.Fold(said)
-	return slices.ContainsFunc(c, func(cue string) bool { return len(text.Places(folded, cue)) > 0 })
+// in returns the cues that occur in a sentence.
+func (c cues) in(s sentence) []string {
+	var found []string
+	for _, cue := range c {
+		if isASCII(cue) && strings.Contains(s.spaced, " "+cue+" ") || !isASCII(cue) && strings.Contains(s.folded, cue) {
+			found = append(found, cue)
+		}
+	}
+	return found
 }

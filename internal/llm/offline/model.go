@@ -4,12 +4,12 @@
 // Its embeddings hash words and character n-grams. They know spelling, not meaning: the same thing said in other
 // words or in another language is not similar.
 //
-// Its generation is extractive: it returns sentences that somebody wrote. It uses the word lists of words.toml, in
-// English and Chinese, and finds little:
+// Its generation is extractive: it returns sentences that somebody wrote, at most with the author's name. It uses
+// the word lists of words.toml, in English and Chinese, and finds little:
 //
 //   - memory_evolve: sentences that two people say, or one on two occasions; rules
 //     "from now on"; what somebody asks to be remembered; the end of a memory
-//     ("no longer"), or a rule that replaces it.
+//     ("no longer"), or a rule that replaces it, if a sentence plainly matches it.
 //   - memory_compare: the same words, except for articles, are a duplicate; all else is
 //     unrelated.
 //
@@ -32,7 +32,7 @@ import (
 // stored vectors are never mixed.
 const (
 	EmbeddingModel  = "offline-ngram-v1"
-	GenerationModel = "offline-extractive-v4"
+	GenerationModel = "offline-extractive-v3"
 	provider        = "offline"
 )
 
