@@ -302,7 +302,7 @@ func TestRecordsThatDoNotFit(t *testing.T) {
 		{"change", edit(reverie.RecordChange, `"said so"`, `"hm"`), reverie.ErrConflict, "change_summary"},
 		{"decision", edit(reverie.RecordDecision, `"ADD"`, `"NONE"`), reverie.ErrConflict, "(action)"},
 		{"place in a lineage", edit(reverie.RecordMemory, head.ID, fresh), reverie.ErrConflict, "it has a newer version here"},
-		{"unknown column", edit(reverie.RecordMemory, `"weight":`, `"mass":`), reverie.ErrInvalid, "mass"},
+		{"unknown column", edit(reverie.RecordMemory, `"weight":`, `"mass":`), reverie.ErrInvalid, "import it with the binary that wrote it"},
 		{"a number that is none", edit(reverie.RecordMemory, `"weight":1.7`, `"weight":"much"`), reverie.ErrInvalid, ""},
 		{"heavy", edit(reverie.RecordMemory, `"weight":1.7`, `"weight":99`), reverie.ErrInvalid, "memory " + head.ID + " cannot be kept as it is, for its weight"},
 		{"sort", edit(reverie.RecordMemory, `"kind":"group"`, `"kind":"song"`), reverie.ErrInvalid, "for its kind"},

@@ -27,6 +27,7 @@ type Console struct {
 	JSON           bool     // print answers for programs
 	Fields         []string // the fields that JSON contains; none: all
 	Quiet          bool     // print only counts for runs
+	Brief          bool     // print only counts and changes for runs, without what people said
 	Env            []string
 	Now            func() time.Time
 	Columns        int // width of tables; 0: that of Stdout's terminal

@@ -198,8 +198,8 @@ func changeMark(s Style, action reverie.EntityAction) string {
 func whyWaiting(o reverie.Observation) string {
 	switch o.Postponed {
 	case reverie.PostponedAmbiguous:
-		return fmt.Sprintf("a name in it fits several: %s; it joins the one that later messages make out, or once "+
-			"`reverie entity merge` says they are one", strings.Join(o.MatchingIDs, ", "))
+		several := strings.TrimRight("a name in it fits several: "+strings.Join(o.MatchingIDs, ", "), ": ")
+		return several + "; it joins the one that later messages make out, or once `reverie entity merge` says they are one"
 	case reverie.PostponedInsufficient:
 		return "nobody of that name is known, and too little speaks of one; later messages may"
 	}

@@ -225,6 +225,7 @@ func TestWaitingPage(t *testing.T) {
 			ExpiresAt:   until,
 		},
 		{Subject: "Zoë", Kind: reverie.EntityPerson, Postponed: reverie.PostponedInsufficient, ExpiresAt: until},
+		{Subject: "Kim", Kind: reverie.EntityPerson, Postponed: reverie.PostponedAmbiguous, ExpiresAt: until},
 	}
 	show(t, &b, func(con *Console) error { return con.Page("waiting", waiting) })
 	wantLines(t, b.String(), `
@@ -235,6 +236,8 @@ Alex  person  waits until 2026-02-05
   likes tea
 Zoë  person  waits until 2026-02-05
       nobody of that name is known, and too little speaks of one; later messages may
+Kim  person  waits until 2026-02-05
+      a name in it fits several; it joins the one that later messages make out, or once `+"`reverie entity merge`"+` says they are one
 `)
 }
 

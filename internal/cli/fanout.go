@@ -26,12 +26,14 @@ type FanOutPrinter struct {
 	Subjects func(ctx context.Context, groupID string, changes []reverie.EntityChange) map[string]string
 }
 
-// Window prints one run of a fan-out.
+// Window prints one run of a fan-out. Its output may be a log that erasure does not reach, so it has no quotes.
 func (p FanOutPrinter) Window(e jobs.Report) {
 	if e.NoNew || e.RunID == "" {
 		return
 	}
 	if !p.JSON {
+		brief := *p.Console
+		brief.Brief, p.Console = true, &brief
 		_ = p.Run(e.Result, e.Took, e.Window.Date) // the work continues if its reader ends
 		return
 	}

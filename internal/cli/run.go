@@ -239,9 +239,24 @@ func (con *Console) printOutcome(of string, r pipeline.Result, took time.Duratio
 	if con.Quiet {
 		page, r.Supported = outcome{Line: page.Line}, nil
 	}
+	if con.Brief {
+		page, r.Supported, r.Refusals = page.brief(), nil, nil
+	}
 	page.Result = r
 	page.Head = fmt.Sprintf("%s %s in %s  %s", of, s.Status(r.Status), took.Round(10*time.Millisecond), id)
 	return con.Page("outcome", page)
+}
+
+// brief returns the counts and the changes, without reasons and quotes.
+func (o outcome) brief() outcome {
+	o = outcome{Line: o.Line, Changes: o.Changes, Entities: o.Entities}
+	for i := range o.Changes {
+		o.Changes[i].Summary, o.Changes[i].Evidence = "", nil
+	}
+	for i := range o.Entities {
+		o.Entities[i].Reason, o.Entities[i].Evidence = "", nil
+	}
+	return o
 }
 
 // onDate prefixes a text with the date of a run's window, if there is one.

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -78,23 +81,71 @@ func (r *ScanReport) End() error {
 	return err
 }
 
-// ScanText reports the secrets and personal data of a text.
-func ScanText(in io.Reader, report *ScanReport) error {
-	raw, err := io.ReadAll(in)
-	if err != nil {
-		return err
-	}
-	said, place, done := string(raw), textPlace{line: 1, column: 1}, 0
-	for _, f := range safety.ScanPlaces(said) {
-		place.advance(said[done:f.Start])
-		done = f.Start
-		f.Where = place.String()
-		if err := report.Add(f.ScanFinding); err != nil {
+const (
+	// scanBlock is the number of bytes scanned at once.
+	scanBlock = 1 << 20
+	// scanOverlap is the number of bytes that are scanned again with the next block, for findings across its end. It is
+	// longer than any key except the longest private ones.
+	scanOverlap = 16 << 10
+)
+
+// ScanText reports the secrets and personal data of a text of any size, with lines of any length.
+func ScanText(ctx context.Context, in io.Reader, report *ScanReport) error {
+	block := make([]byte, 0, scanBlock)
+	place := textPlace{line: 1, column: 1}
+	for last := false; !last; {
+		n, err := io.ReadFull(in, block[len(block):cap(block)])
+		block = block[:len(block)+n]
+		last = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return err
+		}
+		report.Bytes += int64(n)
+		end := len(block)
+		if !last {
+			end = cutBlock(block, len(block)-scanOverlap)
+		}
+		text := string(block)
+		done := 0
+		for _, f := range safety.ScanPlaces(text) {
+			if f.Start >= end {
+				break // it is found again in the next block
+			}
+			place.advance(text[done:f.Start])
+			done = f.Start
+			f.Where = place.String()
+			if err := report.Add(f.ScanFinding); err != nil {
+				return err
+			}
+			end = max(end, f.End)
+		}
+		place.advance(text[done:end])
+		block = block[:copy(block, block[end:])]
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
-	report.Bytes, report.Texts = int64(len(raw)), len(slices.Collect(strings.Lines(said)))
+	report.Texts = place.line
+	if place.column == 1 {
+		report.Texts--
+	}
 	return nil
+}
+
+// cutBlock returns where to cut a block, at or a little before a byte: after a line, otherwise after a space,
+// otherwise between characters.
+func cutBlock(block []byte, at int) int {
+	near := block[max(0, at-scanOverlap):at]
+	if i := bytes.LastIndexByte(near, '\n'); i >= 0 {
+		return at - len(near) + i + 1
+	}
+	if i := bytes.LastIndexByte(near, ' '); i >= 0 {
+		return at - len(near) + i + 1
+	}
+	for at > 0 && !utf8.RuneStart(block[at]) {
+		at--
+	}
+	return at
 }
 
 // textPlace is a position in a text: line and character.

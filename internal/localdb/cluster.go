@@ -120,10 +120,14 @@ func (c *Cluster) EnsureDatabase(ctx context.Context, name string) error {
 		return fmt.Errorf("make database %q: %w", name, err)
 	}
 	defer db.Close()
-	_, err = db.ExecContext(ctx, `CREATE DATABASE `+pq.QuoteIdentifier(name))
+	var exists bool // asked first: a refused creation is an error in the server's log
+	err = db.GetContext(ctx, &exists, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name)
+	if err == nil && !exists {
+		_, err = db.ExecContext(ctx, `CREATE DATABASE `+pq.QuoteIdentifier(name))
+	}
 	var refused *pq.Error
 	if errors.As(err, &refused) && (refused.Code == "42P04" || refused.Code == "23505") {
-		return nil // it exists, or another process created it at the same time
+		return nil // another process created it at the same time
 	}
 	if err != nil {
 		return fmt.Errorf("make database %q: %w", name, err)

@@ -24,6 +24,9 @@ func TestStartMakesAClusterThatKeepsItsData(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if log, err := os.ReadFile(c.Location().path(serverLog)); err != nil || strings.Contains(string(log), "already exists") {
+		t.Errorf("the log of the server, and %v:\n%s", err, log)
+	}
 	if got := mustAsk(t, c, `SELECT count(*) FROM pg_database WHERE datname = 'odd "name"'`); got != "1" {
 		t.Errorf("%s databases, want 1", got)
 	}

@@ -137,9 +137,9 @@ func (b recordBatch) check() error {
 		if err := json.Unmarshal(r.Row, &row); err != nil {
 			return fmt.Errorf("a %s record is not a row: %w: %w", r.Type, err, reverie.ErrInvalid)
 		}
-		if got := slices.Sorted(maps.Keys(row)); !slices.Equal(got, want) {
-			return fmt.Errorf("a %s record has the columns %s, and should have %s; it may come from another version of Reverie: %w",
-				r.Type, strings.Join(got, ", "), strings.Join(want, ", "), reverie.ErrInvalid)
+		if !slices.Equal(slices.Sorted(maps.Keys(row)), want) {
+			return fmt.Errorf("its %s records are of the form of another version: import it with the binary that wrote it, "+
+				"and export it again with this one: %w", r.Type, reverie.ErrInvalid)
 		}
 		if r.Type != reverie.RecordMemory {
 			continue

@@ -66,10 +66,13 @@ const groupsQuery = `select group_id from groups where case when $1 <> '' then g
 // reverie.ErrNotFound; a table that it may not read is reverie.ErrConfiguration.
 func Run(ctx context.Context, db *pg.DB, groupID string) ([]reverie.Invariant, error) {
 	var list []reverie.Invariant
-	var name string // the invariant that is checked
+	var login, name string // the role that reads, and the invariant that is checked
 	err := db.Run(ctx, pg.Work{What: "audit the database", ReadOnly: true, Do: func(ctx context.Context, t *pg.Tx) error {
 		list, name = nil, ""
 		if err := store.MaySee(ctx, t); err != nil {
+			return err
+		}
+		if err := t.Get(ctx, &login, `select quote_ident(current_user)`); err != nil {
 			return err
 		}
 		if groupID != "" {
@@ -94,6 +97,11 @@ func Run(ctx context.Context, db *pg.DB, groupID string) ([]reverie.Invariant, e
 			}
 		}
 	}})
+	if answer := pg.ServerError(err); answer != nil {
+		if table, denied := strings.CutPrefix(answer.Message, "permission denied for table "); denied {
+			err = fmt.Errorf("%w: have the owner of the table run `grant select on %s to %s`", err, table, login)
+		}
+	}
 	switch {
 	case err != nil && name != "":
 		return nil, fmt.Errorf("look whether %q holds: %w", name, err)

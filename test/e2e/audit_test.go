@@ -351,11 +351,15 @@ func TestAuditThatCannotLook(t *testing.T) {
 		s.run(args...).want(t, 2, hidden)
 	}
 	s.exec(advice.FindStringSubmatch(fails(2, hidden))[1])
-	fails(2, "permission denied for table ")
-	s.exec(`grant select on all tables in schema public to ` + role)
-	s.run("audit").want(t, 0).silent(t)
+	for range 100 { // each names the next table
+		if s.run("audit").code == 0 {
+			break
+		}
+		s.exec(advice.FindStringSubmatch(fails(2, "permission denied for table "))[1])
+	}
 	s.exec(`revoke select on held_plans from ` + role)
-	fails(2, "permission denied for table held_plans", "--group", "g1")
+	s.exec(advice.FindStringSubmatch(fails(2, "permission denied for table held_plans", "--group", "g1"))[1])
+	s.run("audit").want(t, 0).silent(t)
 
 	s.set("REVERIE_DATABASE_URL=postgres://nobody@127.0.0.1:1/none")
 	fails(1, "is it running?")

@@ -63,10 +63,11 @@ func TestGroupAsArgument(t *testing.T) {
 	s.run("memory", "search", "demo", "when", "do", "we", "raid").want(t, 0).shows(t, "Raid night") // the argument wins
 }
 
-// TestCompletion: a shell completes commands and the words of flags.
+// TestCompletion: a shell completes commands and the words of flags, and names of files where one is asked for.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
+	const files, noFiles = ":0\n", ":4\n"
 	for _, c := range []struct {
 		words []string
 		want  string
@@ -76,6 +77,14 @@ func TestCompletion(t *testing.T) {
 		{[]string{"memory", "blame"}, "blame\t"},
 		{[]string{"init", "--provider", "o"}, "ollama\n"},
 		{[]string{"evolve", "--log-level", "d"}, "debug\n"},
+		{[]string{"memory", "show", ""}, noFiles},
+		{[]string{"groups", "pause", ""}, noFiles},
+		{[]string{"plan", ""}, noFiles},
+		{[]string{"scan", "--group", ""}, noFiles},
+		{[]string{"scan", ""}, files},
+		{[]string{"eval", ""}, files},
+		{[]string{"evolve", "--config", ""}, files},
+		{[]string{"memory", "export", "-o", ""}, files},
 	} {
 		if o := s.run(append([]string{"__complete"}, c.words...)...).want(t, 0); !strings.Contains(o.stdout, c.want) {
 			t.Errorf("%v completes to %q, want %q", c.words, o.stdout, c.want)

@@ -25,8 +25,9 @@ type app struct {
 	configPath string
 	resident   bool // a long-running process, whose output people read in its log
 	prov       *config.Provenance
-	group      *string // the group of a command that needs one and has not been given one
-	needed     string  // the error text if several groups are possible
+	group      *string        // the group of a command that needs one and has not been given one
+	needed     string         // the error text if several groups are possible
+	running    *cobra.Command // of those with --json, once it acts
 }
 
 // settings loads the configuration once.

@@ -80,7 +80,7 @@ func newGroupsList(a *app) *cobra.Command {
 		}
 		return a.Show(reply, func() error {
 			if len(groups) == 0 {
-				return a.nothing(ctx, "", "groups", "leave out --state and --after to see all")
+				return a.nothing(ctx, "", "groups", "")
 			}
 			if err := a.PrintGroups(groups); err != nil || next == "" {
 				return err

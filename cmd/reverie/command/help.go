@@ -49,7 +49,11 @@ func newCommand(path string, args cobra.PositionalArgs, do commandAction) *cobra
 
 // command is newCommand for a command with --json.
 func (a *app) command(path string, args cobra.PositionalArgs, do commandAction) *cobra.Command {
-	cmd := newCommand(path, args, do)
+	var cmd *cobra.Command
+	cmd = newCommand(path, args, func(ctx context.Context, args []string) error {
+		a.running = cmd
+		return do(ctx, args)
+	})
 	cmd.Flags().Var((*jsonFlag)(&a.Console), "json", "print JSON; --json=FIELD,FIELD prints only these")
 	cmd.Flags().Lookup("json").NoOptDefVal = "true"
 	return cmd

@@ -172,7 +172,7 @@ func newPull(a *app) *cobra.Command {
 	importFlags(cmd, &o.Import)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Chats, "chat", nil, "pull only the chat with this id or name (repeatable)")
-	f.StringVar(&tokenFile, "token-file", "", "file with the token (default REVERIE_PULL_TOKEN); -FILE may be missing")
+	f.StringVar(&tokenFile, "token-file", "", "`file` with the token (default REVERIE_PULL_TOKEN); -FILE may be missing")
 	a.sinceFlag(cmd, &o.Since,
 		"pull messages since a date, an instant or an age such as 30d (default the last pull)")
 	f.BoolVar(&o.All, "all", false, "pull all messages from the beginning")

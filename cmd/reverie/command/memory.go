@@ -52,9 +52,6 @@ func newMemoryList(a *app) *cobra.Command {
 					if q.Status == reverie.StatusActive {
 						what = "active memories"
 					}
-					if when.given() {
-						return a.nothing(ctx, q.GroupID, what+" at that time", "`reverie memory list` shows those of now")
-					}
 					return a.nothing(ctx, q.GroupID, what,
 						"`--status all` shows those that are no longer active; `reverie runs list` what its nights did")
 				}

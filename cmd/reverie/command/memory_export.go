@@ -53,7 +53,7 @@ func newMemoryExport(a *app) *cobra.Command {
 	groupFlag(cmd, &q.GroupID, "export this group")
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "export all groups")
-	f.StringVarP(&name, "output", "o", "", "file to write (default standard output)")
+	f.StringVarP(&name, "output", "o", "", "`file` to write (default standard output)")
 	choice(cmd, &format, "format", formatJSONL, "jsonl, which import reads, or markdown, which people read", formatJSONL, formatMarkdown)
 	f.BoolVar(&q.NoVectors, "no-vectors", false, "leave vectors out; searches then pay to make them anew")
 	cmd.Flags().Lookup("json").Usage = "print JSON: what the file holds"

@@ -29,7 +29,7 @@ func newPlan(a *app) *cobra.Command {
 	cmd := a.command("reverie plan", cobra.NoArgs, func(ctx context.Context, _ []string) error { return a.plan(ctx, &f) })
 	fl := cmd.Flags()
 	a.groupNeeded(cmd, &f.group)
-	fl.StringVarP(&f.file, "output", "o", "", "file to write, - for standard output (required)")
+	fl.StringVarP(&f.file, "output", "o", "", "`file` to write, - for standard output (required)")
 	f.windowFlags(cmd)
 	daysFlag(cmd, &f.days)
 	cmd.Flags().Lookup("json").Usage = "print JSON: what was planned"

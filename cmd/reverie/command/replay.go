@@ -31,7 +31,7 @@ func newReplay(a *app) *cobra.Command {
 	required(cmd, "from")
 	fl.StringVar(&f.To, "to", "", "last date, which is included (default today)")
 	fl.StringVar(&f.Model, "model", "", "ask this model: a name, or provider/name")
-	fl.StringVar(&f.Prompt, "prompt", "", "ask with this prompt: a file, a folder, or a label of Langfuse")
+	fl.StringVar(&f.Prompt, "prompt", "", "ask with this prompt: a `file`, a folder, or a label of Langfuse")
 	notEmpty(cmd, "model", "prompt")
 	fl.BoolVar(&f.Recorded, "recorded", false, "ask nobody, and read the stored answers")
 	fl.BoolVar(&f.all, "all", false, "print all differences, not only the first of each night")

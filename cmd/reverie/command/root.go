@@ -106,7 +106,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.configPath, "config", "", "configuration file (default ./reverie.toml, then the user's)")
+	flags.StringVar(&a.configPath, "config", "", "configuration `file` (default ./reverie.toml, then the user's)")
 	for _, f := range []struct{ name, path, help string }{
 		{"llm", "llm.provider", "gemini, openai, anthropic, offline (a simple extractor; no key) or recorded (answers " +
 			"from a file)"},
@@ -119,6 +119,7 @@ func newRoot(a *app) *cobra.Command {
 		flags.Var(&settingFlag{path: f.path, values: a.flags}, f.name, f.help)
 		completeWords(root, f.name, config.Options(f.path))
 	}
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	markUsage(root)
 	return root
 }
@@ -150,8 +151,22 @@ func flagError(cmd *cobra.Command, err error) error {
 var valueWords = map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number",
 	"bool": "true or false", "duration": "a duration, such as 90m or 12h"}
 
-// markUsage makes wrong arguments of any command a usage error.
+// completeFiles makes a shell complete file names where the usage names a file or folder; elsewhere it does not.
+func completeFiles(cmd *cobra.Command) {
+	files := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	if _, args, _ := strings.Cut(cmd.Use, " "); strings.HasPrefix(args, "FILE") || strings.HasPrefix(args, "DIR") {
+		cmd.ValidArgsFunction = files
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if name, _ := pflag.UnquoteUsage(f); name == "file" {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, files) // the flag exists
+		}
+	})
+}
+
+// markUsage makes wrong arguments of any command a usage error, and completes its files.
 func markUsage(cmd *cobra.Command) {
+	completeFiles(cmd)
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {

@@ -48,7 +48,7 @@ func (a *app) scanFile(ctx context.Context, name string, report *cli.ScanReport)
 		return err
 	}
 	defer in.Close()
-	if err := cli.ScanText(in, report); err != nil {
+	if err := cli.ScanText(ctx, in, report); err != nil {
 		return fmt.Errorf("read %s: %w", cli.Visible(name), err)
 	}
 	return nil
