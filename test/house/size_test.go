@@ -14,7 +14,7 @@ const (
 	longLines    = 0.01   // the share of lines that may be longer
 	packageLines = 10_000 // of the largest package
 	commandLines = 5_900  // of cmd/reverie
-	productLines = 82_843 // of code: neither blank nor a comment
+	productLines = 83_311 // of code: neither blank nor a comment
 	topFolders   = 16
 	command      = "cmd/reverie"
 	testSuffix   = "_test.go"
