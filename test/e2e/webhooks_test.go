@@ -42,13 +42,13 @@ func (s *stage) receiver() *receiver {
 func (s *stage) receives() *receiver {
 	s.t.Helper()
 	r := &receiver{t: s.t, took: map[string][]string{}, said: map[string]string{}}
-	r.Server = httptest.NewServer(r)
-	s.t.Cleanup(r.Close)
-	s.exec(`update webhooks set url = $1`, r.URL+"/t0ken")
 	var err error
 	if r.verifier, err = standardwebhooks.NewWebhook(s.one(`select secret from webhooks`)); err != nil {
 		s.t.Fatal(err)
 	}
+	r.Server = httptest.NewServer(r)
+	s.t.Cleanup(r.Close)
+	s.exec(`update webhooks set url = $1`, r.URL+"/t0ken")
 	return r
 }
 
