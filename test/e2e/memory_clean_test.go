@@ -110,7 +110,7 @@ func listFiltered(t *testing.T, s *stage) {
 			}
 		}
 	}
-	if o := s.run("memory", "list", "--group", "g1", "--tag", "te").want(t, 0); !strings.HasPrefix(o.stdout, "g1: no active memories: ") {
+	if o := s.run("memory", "list", "--group", "g1", "--tag", "te").want(t, 0); !strings.HasPrefix(o.stdout, "g1: no active memories fit the flags") {
 		t.Errorf("stdout is %q", o.stdout)
 	}
 }

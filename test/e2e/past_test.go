@@ -51,7 +51,7 @@ func TestMemoryPast(t *testing.T) {
 			t.Errorf("%v drives a terminal: %q", args, o.stdout)
 		}
 	}
-	if o := s.run("memory", "list", "--group", group, "--at", "2020-01-01").want(t, 0); !strings.Contains(o.stdout, "no active memories at that time: `reverie memory list` shows those of now") {
+	if o := s.run("memory", "list", "--group", group, "--at", "2020-01-01").want(t, 0); !strings.Contains(o.stdout, "no active memories fit the flags; leave them out to see all") {
 		t.Errorf("before the first: %s", o.stdout)
 	}
 	before := s.one(`select count(*) from memory_usage_log`)
